@@ -1,0 +1,31 @@
+"""clearhead: the Transformer you can read is the Transformer you run.
+
+`import clearhead` is cheap: torch loads when one of the names below is first
+used, not before.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Translator": "clearhead.translation",
+    "pipeline": "clearhead.translation",
+    "Transformer": "clearhead.models",
+    "build_transformer": "clearhead.models",
+}
+
+__all__ = ["Transformer", "Translator", "__version__", "build_transformer", "pipeline"]
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name from its room on first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'clearhead' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

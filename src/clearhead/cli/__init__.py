@@ -1,0 +1,1 @@
+"""The command line: one verb per file, each importing what is heavy inside its function."""

@@ -1,0 +1,92 @@
+"""The `clearhead` command: gathers the verbs and turns every ending into an exit code.
+
+Exit codes: 0 done, 2 bad input (one line on stderr says what to do), 130 stopped
+by Ctrl-C, 141 the reader of our output went away. A traceback is always a bug.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from clearhead import __version__
+from clearhead.cli import data
+from clearhead.cli.evaluate import evaluate
+from clearhead.cli.train import train
+from clearhead.cli.translate import translate
+from clearhead.errors import UserError
+
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+# Plain help and plain errors: rich would double the time of `clearhead --help`.
+app = typer.Typer(
+    name="clearhead",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(translate)
+app.command()(train)
+app.command()(evaluate)
+app.add_typer(data.app, name="data")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"clearhead {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def clearhead(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """The Transformer you can read is the Transformer you run."""
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; bad input costs one line on stderr."""
+    try:
+        code = app(list(arguments), prog_name="clearhead", standalone_mode=False)
+        sys.stdout.flush()
+    except UserError as error:
+        return _complain(str(error))
+    except typer.TyperException as error:
+        return _complain_about_usage(error)
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return BROKEN_PIPE
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> int:
+    print("clearhead: error:", " ".join(message.splitlines()), file=sys.stderr)
+    return BAD_INPUT
+
+
+def _complain_about_usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "clearhead"
+    message = error.format_message().rstrip(".")
+    return _complain(f"{message}; `{path} --help` lists what it takes")
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's last flush go nowhere instead of into the broken pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
