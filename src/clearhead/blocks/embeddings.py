@@ -1,0 +1,49 @@
+"""Token ids become vectors (paper, section 3.4, "Embeddings and Softmax")."""
+
+import math
+
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+
+
+class InputEmbeddings(nn.Module):
+    r"""A table of learned vectors, one row a token, scaled by :math:`\sqrt{d_{model}}`.
+
+    .. math:: \text{out}_t = \sqrt{d_{model}} \, E_{x_t}
+
+    Why the factor: with rows of standard deviation :math:`1/\sqrt{d_{model}}`
+    (the initialisation that a tied output projection needs) the product has
+    unit size, so the sinusoids, also of unit size, do not drown the word.
+
+    Shape:
+        x: (batch, seq_len) integer ids -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: an id is negative or not below `vocab_size`.
+    """
+
+    def __init__(self, d_model: int, vocab_size: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.vocab_size = vocab_size
+        self.embedding = nn.Embedding(vocab_size, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check_ids(x)
+        return self.embedding(x) * math.sqrt(self.d_model)
+
+    def _check_ids(self, x: Tensor) -> None:
+        # A GPU would have to wait for this answer; its own assertion names the index.
+        if x.device.type != "cpu" or x.numel() == 0:
+            return
+        low, high = x.aminmax()
+        if low < 0 or high >= self.vocab_size:
+            wrong = int(low if low < 0 else high)
+            raise UserError(
+                f"token id {wrong} is outside the vocabulary of {self.vocab_size} tokens "
+                f"(0 to {self.vocab_size - 1}); use the tokenizer that belongs to this model"
+            )
+
+    def extra_repr(self) -> str:
+        return f"d_model={self.d_model}, vocab_size={self.vocab_size}"

@@ -1,0 +1,74 @@
+"""Where a token stands, told by sines and cosines (paper, section 3.5)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+
+
+class PositionalEncoding(nn.Module):
+    r"""Adds a fixed wave to every embedding: each position has its own pattern.
+
+    .. math::
+        PE_{(pos, 2i)}   &= \sin(pos / 10000^{2i / d_{model}}) \\
+        PE_{(pos, 2i+1)} &= \cos(pos / 10000^{2i / d_{model}})
+
+    Why waves: attention alone is blind to order, and for any fixed offset
+    :math:`k`, :math:`PE_{pos+k}` is a rotation of :math:`PE_{pos}`, so "three
+    words to the left" is the same linear map everywhere in the sentence.
+
+    Call forms in the sources: ``(d_model, seq_len, dropout)`` (the step-by-step
+    guide and Part 1), ``seq=`` for the length (the short guide) and
+    ``(d_model, max_len=5000)`` without dropout (Chapter 3).
+
+    Shape:
+        x: (batch, seq_len, d_model) -> the same. Buffer ``pe``: (1, seq_len, d_model).
+
+    Raises:
+        UserError: the input is longer than `seq_len`.
+    """
+
+    pe: Tensor
+
+    def __init__(
+        self,
+        d_model: int,
+        seq_len: int = 5000,
+        dropout: float = 0.0,
+        *,
+        max_len: int | None = None,
+        seq: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.seq_len = max_len or seq or seq_len
+        self.dropout = nn.Dropout(dropout)
+        # Not persistent: the table is a formula, so a checkpoint need not carry it.
+        self.register_buffer("pe", sinusoids(self.seq_len, d_model).unsqueeze(0), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length = x.shape[1]
+        if length > self.seq_len:
+            raise UserError(
+                f"the sequence has {length} positions but seq_len={self.seq_len}; "
+                "shorten or split the input, or build the model with a larger seq_len"
+            )
+        # (batch, seq_len, d_model) + (1, seq_len, d_model): one pattern for the whole batch
+        return self.dropout(x + self.pe[:, :length].to(x.dtype))
+
+    def extra_repr(self) -> str:
+        return f"d_model={self.d_model}, seq_len={self.seq_len}"
+
+
+def sinusoids(seq_len: int, d_model: int) -> Tensor:
+    """The table of equation 3.5, (seq_len, d_model), float32; odd widths end on a sine."""
+    position = torch.arange(seq_len, dtype=torch.float64).unsqueeze(1)  # (seq_len, 1)
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i
+    frequency = torch.exp(even * (-math.log(10000.0) / d_model))  # (ceil(d_model / 2),)
+    angle = position * frequency  # (seq_len, 1) * (d_model / 2,) -> (seq_len, d_model / 2)
+    pe = torch.zeros(seq_len, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])
+    return pe.float()

@@ -1,0 +1,103 @@
+"""Weights to and from `model.safetensors`; a pickle is never opened."""
+
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from clearhead.blocks.positional_encoding import sinusoids
+from clearhead.errors import UserError
+from clearhead.files import atomic_save, atomic_write
+
+# First bytes of files that people offer instead: zip (torch.save), pickle, tar.gz, LFS pointer.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip file, as torch.save writes it",
+    b"\x80\x02": "a Python pickle",
+    b"\x80\x03": "a Python pickle",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
+    b"\x1f\x8b": "a gzip archive",
+    b"version https://git-lfs": "a Git LFS pointer, not the weights themselves",
+}
+
+
+def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | None) -> None:
+    """Write model.safetensors and config.json; a shared matrix is stored once."""
+    tensors = {
+        name: parameter.detach().to("cpu", dtype or parameter.dtype).contiguous()
+        for name, parameter in model.named_parameters()  # names each shared tensor once
+    }
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise UserError(f"{name} holds NaN or infinity; such a model is not saved")
+    target = directory / "model.safetensors"
+    atomic_save(target, lambda path: save_file(tensors, path, metadata={"format": "pt"}))
+    atomic_write(directory / "config.json", config)
+
+
+def load_into(model: nn.Module, path: Path) -> None:
+    """Copy the file's tensors into the model, in float32; every name and shape must agree.
+
+    Raises:
+        UserError: no such file, not safetensors, truncated, or tensors that do
+            not belong to this model (named, with both shapes).
+    """
+    tensors = read_tensors(path)
+    parameters = dict(model.named_parameters())
+    _check_names(parameters, tensors, path)
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[name])
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, or one line that says what the file is instead."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(32)
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
+            "model.safetensors and tokenizer.json"
+        ) from error
+    for magic, what in _FOREIGN.items():
+        if head.startswith(magic):
+            raise UserError(
+                f"{path} is {what}; expected safetensors (pickles can run code and are never "
+                "loaded): convert it with safetensors.torch.save_file"
+            )
+    try:
+        return load_file(path)
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
+        ) from error
+
+
+def restore_formulas(model: nn.Module) -> None:
+    """Fill the sinusoid tables, which are computed and therefore not in the file."""
+    for module in model.modules():
+        pe = getattr(module, "pe", None)
+        if isinstance(pe, Tensor):
+            pe.copy_(sinusoids(pe.shape[1], pe.shape[2]).unsqueeze(0))
+
+
+def _check_names(parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], path: Path) -> None:
+    missing = sorted(parameters.keys() - tensors.keys())
+    extra = sorted(tensors.keys() - parameters.keys())
+    if missing or extra:
+        raise UserError(
+            f"{path} does not fit its config.json: missing {_some(missing)}, unexpected {_some(extra)}"
+        )
+    for name, parameter in parameters.items():
+        if parameter.shape != tensors[name].shape:
+            raise UserError(
+                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
+                f"config.json says {tuple(parameter.shape)}; the two files are of different models"
+            )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
