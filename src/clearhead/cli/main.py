@@ -20,6 +20,7 @@ from clearhead.cli.translate import translate
 from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+STDOUT = 1  # its file descriptor
 
 # Plain help and plain errors: rich would double the time of `clearhead --help`.
 app = typer.Typer(
@@ -69,10 +70,18 @@ def run(arguments: Sequence[str]) -> int:
         return _complain_about_usage(error)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
-        _silence_stdout()
-        return BROKEN_PIPE
+    except (BrokenPipeError, SystemExit) as error:
+        return _leave(error)
     return code if isinstance(code, int) else 0
+
+
+def _leave(error: BrokenPipeError | SystemExit) -> int:
+    """Typer turns a broken pipe into `sys.exit(1)`; we keep the shell's own code for it."""
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+        raise error
+    # Let the interpreter's last flush go nowhere instead of into the broken pipe.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    return BROKEN_PIPE
 
 
 def _complain(message: str) -> int:
@@ -81,12 +90,10 @@ def _complain(message: str) -> int:
 
 
 def _complain_about_usage(error: typer.TyperException) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help text itself
+        print(error.format_message())
+        return 0
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "clearhead"
     message = error.format_message().rstrip(".")
     return _complain(f"{message}; `{path} --help` lists what it takes")
-
-
-def _silence_stdout() -> None:
-    """Let the interpreter's last flush go nowhere instead of into the broken pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,109 @@
+"""Every ending of a command line: an exit code and at most one line, never a traceback."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from clearhead import __version__
+from clearhead.cli import main
+from clearhead.errors import UserError
+
+
+@pytest.fixture
+def endings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the verbs by ones that end in every way a verb can end."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    raises = {
+        "refuses": UserError("given 3 columns,\nexpected 2; drop one"),
+        "interrupted": KeyboardInterrupt(),
+        "gives-up": typer.Abort(),
+        "exits": typer.Exit(3),
+        "has-a-bug": ZeroDivisionError("a bug"),
+    }
+    for name, error in raises.items():
+        app.command(name)(raiser(error))
+    app.command("counts")(counts)
+    monkeypatch.setattr(main, "app", app)
+
+
+def raiser(error: BaseException) -> object:
+    def verb() -> None:
+        raise error
+
+    return verb
+
+
+def counts(times: int = 1) -> None:
+    print("done" * times)
+
+
+@pytest.mark.usefixtures("endings")
+class TestEndings:
+    def test_success_is_zero(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main.run(["counts"]) == 0
+        assert capsys.readouterr() == ("done\n", "")
+
+    def test_bad_input_is_two_and_one_line_on_stderr(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main.run(["refuses"]) == 2
+        expected = "clearhead: error: given 3 columns, expected 2; drop one\n"
+        assert capsys.readouterr() == ("", expected)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [["counts", "--tims", "2"], ["counts", "--times", "two"], ["count"], ["counts", "more"]],
+    )
+    def test_bad_usage_is_two_and_one_line_that_points_to_help(
+        self, arguments: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main.run(arguments) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        assert err.startswith("clearhead: error: ") and "--help` lists" in err
+
+    def test_ctrl_c_is_130(self) -> None:
+        assert main.run(["interrupted"]) == 130
+        assert main.run(["gives-up"]) == 130
+
+    def test_a_verb_may_choose_its_code(self) -> None:
+        assert main.run(["exits"]) == 3
+
+    def test_a_bug_is_not_hidden(self) -> None:
+        with pytest.raises(ZeroDivisionError):
+            main.run(["has-a-bug"])
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"clearhead {__version__}\n"
+
+
+def test_help_names_every_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--help"]) == 0
+    words = capsys.readouterr().out.split()
+    assert {verb: words.count(verb) for verb in ("translate", "train", "evaluate", "data")} == {
+        "translate": 1,
+        "train": 1,
+        "evaluate": 1,
+        "data": 1,
+    }
+
+
+def test_no_verb_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Usage: clearhead") and err == ""
+
+
+def test_a_reader_who_left_is_141_and_silence() -> None:
+    """The reader closes at once, as `clearhead … | head -0` does."""
+    command = [sys.executable, "-m", "clearhead", "--help"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 141 and error == b""

@@ -1,0 +1,35 @@
+"""The command line as a list: one line per verb and per option, in the order of the help."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from clearhead.cli.main import app
+
+SNAPSHOT = Path(__file__).parent / "cli_options.txt"
+
+
+def root_command() -> Any:
+    """The whole command tree as typer builds it."""
+    return typer.main.get_command(app)
+
+
+def describe(command: Any, path: str = "clearhead") -> Iterator[str]:
+    """One line per verb, then one per parameter of it: names and type."""
+    yield path
+    for parameter in command.params:
+        names = "/".join([*parameter.opts, *parameter.secondary_opts])
+        yield f"{path} {names} {parameter.type.name}"
+    for name, child in getattr(command, "commands", {}).items():
+        yield from describe(child, f"{path} {name}")
+
+
+def listing() -> str:
+    """What the snapshot should hold."""
+    return "\n".join(describe(root_command())) + "\n"
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(listing(), encoding="utf-8", newline="\n")
