@@ -1,0 +1,95 @@
+"""Translation data sets of the Hugging Face hub, by name or from a local directory."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearhead.data.pairs import Pair, Pairs
+from clearhead.data.records import pair_from_record
+from clearhead.errors import UserError
+
+SPLITS = ("train", "validation", "valid", "dev", "test")
+
+
+@dataclass
+class HuggingFacePairs(Pairs):
+    """The rows of one split, in one of the forms of `records.pair_from_record`.
+
+    A directory written by `save_to_disk` and a directory of data files are read
+    from disk; any other name is streamed from the hub.
+
+    Raises:
+        UserError: while iterating: `datasets` is not installed, the name or split
+            is not found, or the rows have another form.
+    """
+
+    name: str
+    config: str | None = None
+    split: str = "train"
+    source_lang: str = "en"
+    target_lang: str = "fr"
+
+    def rows(self) -> Iterator[Pair]:  # noqa: D102 (said by Pairs)
+        for number, record in enumerate(self._records(), start=1):
+            place = f"{self.name} ({self.split}), row {number}"
+            yield pair_from_record(record, place, self.source_lang, self.target_lang)
+
+    def _records(self) -> Iterator[Any]:
+        try:
+            yield from self._load()
+        except UserError:
+            raise
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(
+                f"cannot load {self.name} (split {self.split}): {_first_line(error)}; "
+                "check the name, the split and the network, or give a local directory"
+            ) from error
+
+    def _load(self) -> Iterable[Any]:
+        datasets = _import_datasets()
+        if _is_saved_data_set(Path(self.name)):
+            return self._pick_split(datasets.load_from_disk(self.name))
+        streaming = not Path(self.name).is_dir()
+        loaded: Iterable[Any] = datasets.load_dataset(
+            self.name, self.config, split=self.split, streaming=streaming
+        )
+        return loaded
+
+    def _pick_split(self, loaded: Any) -> Iterable[Any]:
+        if not isinstance(loaded, dict):  # one split was saved by itself
+            return loaded  # type: ignore[no-any-return]
+        if self.split not in loaded:
+            raise ValueError(f"it has the splits {', '.join(loaded)}")
+        return loaded[self.split]  # type: ignore[no-any-return]
+
+
+def parse_name(spec: str) -> tuple[str, str | None, str]:
+    """Split `NAME[:CONFIG][:SPLIT]`; a single extra part that looks like a split is one."""
+    name, *rest = spec.split(":", 2)
+    if not name or any(not part for part in rest):
+        raise UserError(f"hf:{spec}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT")
+    if len(rest) == 2:
+        return name, rest[0], rest[1]
+    if not rest:
+        return name, None, "train"
+    return (name, None, rest[0]) if rest[0].startswith(SPLITS) else (name, rest[0], "train")
+
+
+def _import_datasets() -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise UserError(
+            "Hugging Face data sets need the package datasets, which is not installed; "
+            "run: pip install 'clearhead[datasets]'"
+        ) from None
+    return datasets
+
+
+def _is_saved_data_set(path: Path) -> bool:
+    return (path / "state.json").is_file() or (path / "dataset_dict.json").is_file()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

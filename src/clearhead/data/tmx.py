@@ -1,0 +1,97 @@
+"""Translation Memory eXchange (TMX 1.4b): the XML in which translators keep their pairs."""
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearhead.data.lines import one_line, open_binary
+from clearhead.data.pairs import Pair, Pairs
+from clearhead.errors import UserError
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+# What stands inside these is the code of a word processor, not words (TMX 1.4b, 4.2);
+# what follows them, and what stands inside <hi>, is text.
+CODE_TAGS = frozenset({"bpt", "ept", "it", "ph", "ut"})
+
+
+@dataclass
+class TmxPairs(Pairs):
+    """The translation units of a TMX file that have both languages.
+
+    A language matches by its primary part: `en` finds en, EN, en-US and en_GB.
+    Units without both languages are passed over.
+
+    Raises:
+        UserError: while iterating: the file is not XML, or no unit has both languages.
+    """
+
+    path: Path
+    source_lang: str = "en"
+    target_lang: str = "fr"
+
+    def rows(self) -> Iterator[Pair]:  # noqa: D102 (said by Pairs)
+        wanted = (_primary(self.source_lang), _primary(self.target_lang))
+        seen: set[str] = set()
+        matched = False
+        for unit in _units(self.path):
+            segments = _segments(unit)
+            seen.update(segments)
+            if all(language in segments for language in wanted):
+                matched = True
+                yield Pair(segments[wanted[0]], segments[wanted[1]])
+        if not matched:
+            found = ", ".join(sorted(seen)) or "none"
+            raise UserError(
+                f"{self.path}: no translation unit has both {wanted[0]} and {wanted[1]} "
+                f"(languages found: {found}); give the languages that the file has"
+            )
+
+
+def _units(path: Path) -> Iterator[ElementTree.Element]:
+    """Yield each `<tu>`, and forget it afterwards so that memory stays flat."""
+    open_elements: list[ElementTree.Element] = []
+    with open_binary(path) as stream:
+        try:
+            for event, element in ElementTree.iterparse(stream, events=("start", "end")):
+                if event == "start":
+                    open_elements.append(element)
+                    continue
+                open_elements.pop()
+                if _tag(element) == "tu":
+                    yield element
+                    # The parent would otherwise keep every unit of the file alive.
+                    open_elements[-1].clear() if open_elements else None
+        except ElementTree.ParseError as error:
+            raise UserError(
+                f"{path}: not a whole XML file ({error}); expected TMX, export it again"
+            ) from None
+
+
+def _segments(unit: ElementTree.Element) -> dict[str, str]:
+    """The first segment of each language of a unit, by primary language."""
+    segments: dict[str, str] = {}
+    for variant in unit:
+        language = variant.get(XML_LANG) or variant.get("lang") or ""
+        for child in variant:
+            if _tag(child) == "seg":
+                segments.setdefault(_primary(language), one_line(_words(child)).strip(" \t"))
+    return segments
+
+
+def _words(element: ElementTree.Element) -> str:
+    """The text of a segment without the inline codes."""
+    parts = [element.text or ""]
+    for child in element:
+        if _tag(child) not in CODE_TAGS:
+            parts.append(_words(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _primary(language: str) -> str:
+    return language.replace("_", "-").partition("-")[0].lower()
