@@ -17,13 +17,19 @@ def root_command() -> Any:
 
 
 def describe(command: Any, path: str = "clearhead") -> Iterator[str]:
-    """One line per verb, then one per parameter of it: names and type."""
+    """One line per verb, then one per parameter of it: names and kind."""
     yield path
     for parameter in command.params:
         names = "/".join([*parameter.opts, *parameter.secondary_opts])
-        yield f"{path} {names} {parameter.type.name}"
+        kind = "flag" if getattr(parameter, "is_flag", False) else parameter.param_type_name
+        yield f"{path} {names} ({kind}{', many' * is_repeatable(parameter)})"
     for name, child in getattr(command, "commands", {}).items():
         yield from describe(child, f"{path} {name}")
+
+
+def is_repeatable(parameter: Any) -> bool:
+    """True where more than one value may be given."""
+    return parameter.nargs == -1 or getattr(parameter, "multiple", False)
 
 
 def listing() -> str:

@@ -38,7 +38,9 @@ def verbs(line: Line) -> list[list[str]]:
     lexer.whitespace_split = True
     calls: list[list[str]] = [[]]
     for word in lexer:
-        if set(word) <= set("|&;<>"):
+        if set(word) <= set("<>"):
+            next(lexer, None)  # the file of a redirection
+        elif set(word) <= set("|&;"):
             calls.append([])
         else:
             calls[-1].append(word)
