@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.masks import as_boolean
+from clearhead.blocks.masks import as_boolean, check_mask
 from clearhead.errors import UserError
 
 
@@ -49,7 +49,7 @@ class MultiHeadAttentionBlock(nn.Module):
     dropout, while `keep_attention_scores` is set; else None.
 
     Raises:
-        UserError: d_model is not divisible by h; batch sizes or lengths disagree.
+        UserError: d_model is not divisible by h; batch sizes, lengths or mask disagree.
     """
 
     def __init__(self, d_model: int, h: int, dropout: float, bias: bool = True) -> None:
@@ -86,7 +86,9 @@ class MultiHeadAttentionBlock(nn.Module):
         return kept @ value, weights
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Project, attend in every head, join the heads, project (shapes above)."""
         check_agreement(q, k, v)
+        check_mask(mask, (q.shape[0], self.h, q.shape[1], k.shape[1]))
         query = self.split_heads(self.w_q(q))
         key = self.split_heads(self.w_k(k))
         value = self.split_heads(self.w_v(v))
@@ -95,14 +97,17 @@ class MultiHeadAttentionBlock(nn.Module):
         return self.w_o(self.join_heads(x))
 
     def split_heads(self, x: Tensor) -> Tensor:
+        """Cut the width into h heads, which then stand beside the batch."""
         # (batch, seq, d_model) -> (batch, seq, h, d_k) -> (batch, h, seq, d_k)
         return x.view(*x.shape[:2], self.h, self.d_k).transpose(1, 2)
 
     def join_heads(self, x: Tensor) -> Tensor:
+        """Lay the heads side by side again: the Concat of the formula."""
         # (batch, h, seq, d_k) -> (batch, seq, h, d_k) -> (batch, seq, d_model)
-        return x.transpose(1, 2).reshape(x.shape[0], -1, self.d_model)
+        return x.transpose(1, 2).flatten(2)
 
     def extra_repr(self) -> str:
+        """The sizes, for `print`."""
         return f"d_model={self.d_model}, h={self.h}, d_k={self.d_k}"
 
 

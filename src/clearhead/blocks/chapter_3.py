@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from clearhead.blocks.attention import MultiHeadAttentionBlock, scaled_dot_product_attention
+from clearhead.blocks.attention import scaled_dot_product_attention
 from clearhead.errors import UserError
 
 
@@ -21,6 +21,7 @@ class SelfAttention(nn.Module):
         self.W_v = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Attention of x on itself, and the weights."""
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x))
 
 
@@ -37,7 +38,10 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
         if num_heads < 1 or d_model % num_heads:
-            raise UserError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
+            raise UserError(
+                f"d_model={d_model} is not divisible by num_heads={num_heads}; "
+                "every head needs the same whole number of dimensions"
+            )
         self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)
@@ -45,14 +49,17 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        heads = (self.split_heads(w(x)) for w in (self.W_q, self.W_k, self.W_v))
-        output, weights = MultiHeadAttentionBlock.attention(*heads, None, None)
+        """Project, attend in every head, combine the heads, project; and the weights."""
+        Q, K, V = (self.split_heads(w(x)) for w in (self.W_q, self.W_k, self.W_v))
+        output, weights = scaled_dot_product_attention(Q, K, V)
         return self.W_o(self.combine_heads(output)), weights
 
     def split_heads(self, x: Tensor) -> Tensor:
-        # (batch, seq_len, d_model) -> (batch, seq_len, num_heads, d_k) -> (batch, num_heads, seq_len, d_k)
+        """Cut the width into heads, which then stand beside the batch."""
+        # (batch, seq, d_model) -> (batch, seq, num_heads, d_k) -> (batch, num_heads, seq, d_k)
         return x.view(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2)
 
     def combine_heads(self, x: Tensor) -> Tensor:
-        # (batch, num_heads, seq_len, d_k) -> (batch, seq_len, num_heads, d_k) -> (batch, seq_len, d_model)
-        return x.transpose(1, 2).reshape(x.shape[0], -1, self.d_model)
+        """Lay the heads side by side again."""
+        # (batch, num_heads, seq, d_k) -> (batch, seq, num_heads, d_k) -> (batch, seq, d_model)
+        return x.transpose(1, 2).flatten(2)

@@ -41,6 +41,7 @@ class DecoderBlock(nn.Module):
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
+        """What was written, asked of itself, then of the source, then thought over."""
         attend, cross_attend, feed_forward = self.residual_connections
         memory = encoder_output
         x = attend(x, lambda y: self.self_attention_block(y, y, y, tgt_mask))
@@ -67,6 +68,7 @@ class Decoder(nn.Module):
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
+        """One layer after the other, then the norm."""
         for layer in self.layers:
             x = layer(x, encoder_output, src_mask, tgt_mask)
         return self.norm(x)

@@ -30,6 +30,7 @@ class InputEmbeddings(nn.Module):
         self.embedding = nn.Embedding(vocab_size, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Look the rows up and scale them."""
         self._check_ids(x)
         return self.embedding(x) * math.sqrt(self.d_model)
 
@@ -46,4 +47,5 @@ class InputEmbeddings(nn.Module):
             )
 
     def extra_repr(self) -> str:
+        """The sizes, for `print`."""
         return f"d_model={self.d_model}, vocab_size={self.vocab_size}"

@@ -34,6 +34,7 @@ class EncoderBlock(nn.Module):
         self.residual_connections = nn.ModuleList(make_residual() for _ in range(2))
 
     def forward(self, x: Tensor, src_mask: Tensor | None = None) -> Tensor:
+        """Gather from the other words, then think it over."""
         attend, feed_forward = self.residual_connections
         x = attend(x, lambda y: self.self_attention_block(y, y, y, src_mask))
         return feed_forward(x, self.feed_forward_block)
@@ -54,6 +55,7 @@ class Encoder(nn.Module):
         self.norm = norm if norm is not None else LayerNormalization()
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """One layer after the other, then the norm."""
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)

@@ -24,4 +24,5 @@ class FeedForwardBlock(nn.Module):
         self.linear_2 = nn.Linear(d_ff, d_model)  # W2 and b2
 
     def forward(self, x: Tensor) -> Tensor:
+        """Equation 2."""
         return self.linear_2(self.dropout(torch.relu(self.linear_1(x))))

@@ -8,6 +8,8 @@ Shapes are (batch, 1, query, key) or broadcast to it, so masks combine with ``&`
 import torch
 from torch import Tensor
 
+from clearhead.errors import UserError
+
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     """Hides the filling at the end of short sentences.
@@ -34,8 +36,40 @@ def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
 
 
 def as_boolean(mask: Tensor) -> Tensor:
-    """A 0/1 mask, as the teaching literature writes it, in our form."""
-    return mask if mask.dtype == torch.bool else mask != 0
+    """A 0/1 mask, as the teaching literature writes it, in our form.
+
+    Raises:
+        UserError: a mask of 0 and -inf, which is meant to be added to the scores.
+    """
+    if mask.dtype == torch.bool:
+        return mask
+    if mask.is_floating_point() and (mask < 0).any():
+        raise UserError(
+            f"the mask holds {mask.min().item()}, as a mask to be added does; "
+            "expected True or 1 = may look, False or 0 = hidden: give `mask == 0` instead"
+        )
+    return mask != 0
+
+
+def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
+    """A mask must reach the scores' shape, (batch, h, query, key), by its own axes.
+
+    Broadcasting would lay the batch of a (batch, query, key) mask over the heads,
+    without a word where the two sizes happen to be equal.
+
+    Raises:
+        UserError: it does not; both shapes are named.
+    """
+    if mask is None:
+        return
+    batch, h, query, key = scores
+    shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
+    wanted = (batch, h if mask.dim() == 4 else 1, query, key)
+    if len(shape) > 4 or any(size not in (1, s) for size, s in zip(shape, wanted, strict=True)):
+        raise UserError(
+            f"a mask of shape {tuple(mask.shape)} does not fit batch={batch}, query={query}, "
+            f"key={key}; give ({batch}, 1, {query}, {key}), where any size may be 1"
+        )
 
 
 def shift_right(labels: Tensor, bos_id: int) -> Tensor:

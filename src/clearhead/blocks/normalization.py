@@ -14,10 +14,11 @@ class LayerNormalization(nn.Module):
     ``LayerNormalization()`` has one alpha and one bias in all (the step-by-step
     guide), ``LayerNormalization(features)`` one per feature (Part 1).
 
-    `torch.nn.LayerNorm` divides by the *biased* deviation, epsilon inside the
-    root: for epsilon -> 0 it is this layer with
-    :math:`\gamma = \alpha \sqrt{(n - 1) / n}` replaced by
-    :math:`\alpha = \gamma \sqrt{n / (n - 1)}`, n the number of features.
+    `torch.nn.LayerNorm` divides by the *biased* deviation, which is smaller by
+    :math:`\sqrt{(n - 1) / n}` over n features, and has epsilon inside the root.
+    Without epsilon the two agree when our :math:`\alpha = \gamma \sqrt{n / (n - 1)}`,
+    gamma being the weight there: [1, 0, 0, 0] becomes 1.5 at its first place here
+    and 1.732 there.
 
     Shape:
         x: (..., features) -> the same
@@ -32,9 +33,11 @@ class LayerNormalization(nn.Module):
         self.bias = nn.Parameter(torch.zeros(features or 1))
 
     def forward(self, x: Tensor) -> Tensor:
+        """The formula above, over the last axis."""
         mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
         std = x.std(dim=-1, keepdim=True)  # (..., 1)
         return self.alpha * (x - mean) / (std + self.eps) + self.bias
 
     def extra_repr(self) -> str:
+        """The sizes, for `print`."""
         return f"features={self.alpha.numel()}, eps={self.eps}"

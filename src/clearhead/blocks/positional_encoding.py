@@ -49,6 +49,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", sinusoids(self.seq_len, d_model).unsqueeze(0), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Add the first seq_len rows of the table."""
         length = x.shape[1]
         if length > self.seq_len:
             raise UserError(
@@ -59,6 +60,7 @@ class PositionalEncoding(nn.Module):
         return self.dropout(x + self.pe[:, :length].to(x.dtype))
 
     def extra_repr(self) -> str:
+        """The sizes, for `print`."""
         return f"d_model={self.d_model}, seq_len={self.seq_len}"
 
 

@@ -23,6 +23,7 @@ class ProjectionLayer(nn.Module):
         self.proj = nn.Linear(d_model, vocab_size)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Log-probabilities over the vocabulary."""
         return torch.log_softmax(self.logits(x), dim=-1)
 
     def logits(self, x: Tensor) -> Tensor:

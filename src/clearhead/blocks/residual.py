@@ -31,6 +31,7 @@ class ResidualConnection(nn.Module):
         self.norm = norm if norm is not None else LayerNormalization()
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Norm, sublayer, add."""
         return x + self.dropout(sublayer(self.norm(x)))
 
 
@@ -43,4 +44,5 @@ class PostNormResidualConnection(ResidualConnection):
     """
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Sublayer, add, norm."""
         return self.norm(x + self.dropout(sublayer(x)))

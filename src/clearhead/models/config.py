@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from clearhead.errors import UserError
+from clearhead.models.checks import check_numbers
 
 FORMAT_VERSION = 1
 MODEL_TYPE = "clearhead-transformer"
@@ -36,13 +37,26 @@ class TransformerConfig:
     eos_id: int = 2
 
     def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.norm not in ("pre", "post"):
+            raise UserError(f"norm={self.norm!r} is not known; give 'pre' or 'post'")
+        if self.d_model < 2 or self.d_model % self.h:
+            raise UserError(
+                f"d_model={self.d_model} is not divisible by h={self.h}; "
+                "every head needs the same whole number d_k = d_model / h of dimensions"
+            )
+        smaller = min(self.src_vocab_size, self.tgt_vocab_size)
+        if max(self.pad_id, self.bos_id, self.eos_id) >= smaller:
+            raise UserError(
+                f"pad_id={self.pad_id}, bos_id={self.bos_id} and eos_id={self.eos_id} must lie "
+                f"in a vocabulary of {smaller} tokens; give ids below it"
+            )
         if self.tie_embeddings and self.src_vocab_size != self.tgt_vocab_size:
             raise UserError(
                 f"tie_embeddings needs one joint vocabulary, but src_vocab_size="
-                f"{self.src_vocab_size} and tgt_vocab_size={self.tgt_vocab_size}"
+                f"{self.src_vocab_size} and tgt_vocab_size={self.tgt_vocab_size}; "
+                "give both the same size, or tie_embeddings=false"
             )
-        if self.norm not in ("pre", "post"):
-            raise UserError(f"norm={self.norm!r} is neither 'pre' nor 'post'")
 
     @classmethod
     def preset(cls, name: str, vocab_size: int) -> Self:
@@ -73,21 +87,26 @@ class TransformerConfig:
                 f"{origin} describes a {values['model_type']!r} model, expected {MODEL_TYPE!r}; "
                 "give the directory of a model that clearhead trained"
             )
-        if values.get("format_version", FORMAT_VERSION) > FORMAT_VERSION:
+        version = values.get("format_version", FORMAT_VERSION)
+        if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
             raise UserError(
-                f"{origin} has format {values['format_version']}, this clearhead reads up to "
+                f"{origin} has format_version {version!r}, this clearhead reads up to "
                 f"{FORMAT_VERSION}; upgrade clearhead"
             )
         known = [field.name for field in dataclasses.fields(cls)]
         sizes = {key: value for key, value in values.items() if key not in _ENVELOPE}
-        for key in sizes.keys() - set(known):
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
-            raise UserError(f"{origin} has an unknown key {key!r}{hint}")
+        for key in sizes:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                raise UserError(f"{origin} has an unknown key {key!r}; {hint}")
         missing = [key for key in ("src_vocab_size", "tgt_vocab_size") if key not in sizes]
         if missing:
             raise UserError(f"{origin} lacks {' and '.join(missing)}; the file is incomplete")
-        return cls(**sizes)
+        try:
+            return cls(**sizes)
+        except UserError as error:
+            raise UserError(f"{origin}: {error}") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -98,7 +117,7 @@ def _read_json(path: Path) -> dict[str, Any]:
             f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
             "model.safetensors and tokenizer.json"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} holds no JSON object; copy the model again")
@@ -106,9 +125,10 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 # Layers, widths and dropout; `base` and `big` are the rows of the paper's table 3.
+_COLUMNS = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "h", "dropout")
 PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": dict(d_model=128, encoder_layers=4, decoder_layers=4, h=4, d_ff=256, dropout=0.1),
-    "small": dict(d_model=256, encoder_layers=4, decoder_layers=4, h=4, d_ff=1024, dropout=0.1),
-    "base": dict(d_model=512, encoder_layers=6, decoder_layers=6, h=8, d_ff=2048, dropout=0.1),
-    "big": dict(d_model=1024, encoder_layers=6, decoder_layers=6, h=16, d_ff=4096, dropout=0.3),
+    "tiny": dict(zip(_COLUMNS, (4, 4, 128, 256, 4, 0.1), strict=True)),
+    "small": dict(zip(_COLUMNS, (4, 4, 256, 1024, 4, 0.1), strict=True)),
+    "base": dict(zip(_COLUMNS, (6, 6, 512, 2048, 8, 0.1), strict=True)),
+    "big": dict(zip(_COLUMNS, (6, 6, 1024, 4096, 16, 0.3), strict=True)),
 }

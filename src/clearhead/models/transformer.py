@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBlock, Parts
+from clearhead.errors import UserError
 from clearhead.models import weights
 from clearhead.models.config import TransformerConfig
 from clearhead.models.tree import tree
@@ -88,6 +89,7 @@ class Transformer(nn.Module):
     @classmethod
     def from_pretrained(cls, directory: str | Path, parts: Parts = READABLE) -> Self:
         """Load config.json and model.safetensors (float32), ready to translate (eval mode)."""
+        weights.refuse_a_file(Path(directory))
         config = TransformerConfig.load(Path(directory) / "config.json")
         with torch.device("meta"):  # shapes only: no time is spent on numbers to be replaced
             model = cls.from_config(config, parts)
@@ -99,13 +101,18 @@ class Transformer(nn.Module):
 
     def save_pretrained(self, directory: str | Path, dtype: torch.dtype | None = None) -> None:
         """Write config.json and model.safetensors, in `dtype` if given."""
+        if not hasattr(self, "config"):
+            raise UserError(
+                "this Transformer was put together by hand and has no sizes to save; "
+                "make it with build_transformer or Transformer.from_config"
+            )
         weights.save(self, self.config.to_json(), Path(directory), dtype)
 
     def __repr__(self) -> str:
         return tree(self)
 
 
-def build_transformer(
+def build_transformer(  # noqa: PLR0913 - the sources' signature
     src_vocab_size: int,
     tgt_vocab_size: int,
     src_seq_len: int,
@@ -141,18 +148,18 @@ def initialize(model: Transformer) -> None:
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
-    embeddings = (model.src_embed.embedding, model.tgt_embed.embedding)
-    for embedding in embeddings:
-        nn.init.normal_(embedding.weight, std=model.config.d_model**-0.5)
-    nn.init.zeros_(model.projection_layer.proj.bias)
+    for embed in (model.src_embed, model.tgt_embed):
+        nn.init.normal_(embed.get_parameter("embedding.weight"), std=model.config.d_model**-0.5)
+    nn.init.zeros_(model.projection_layer.get_parameter("proj.bias"))
     tie_weights(model)
 
 
 def tie_weights(model: Transformer) -> None:
     """Let source, target and projection share one matrix, if the sizes ask for it."""
     if model.config.tie_embeddings:
-        model.tgt_embed.embedding.weight = model.src_embed.embedding.weight
-        model.projection_layer.proj.weight = model.src_embed.embedding.weight
+        table = model.src_embed.get_parameter("embedding.weight")
+        model.tgt_embed.get_submodule("embedding").weight = table
+        model.projection_layer.get_submodule("proj").weight = table
 
 
 def _encoder(config: TransformerConfig, parts: Parts) -> Encoder:

@@ -31,10 +31,30 @@ def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | No
     }
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise UserError(f"{name} holds NaN or infinity; such a model is not saved")
-    target = directory / "model.safetensors"
-    atomic_save(target, lambda path: save_file(tensors, path, metadata={"format": "pt"}))
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise UserError(
+                f"{name} holds NaN or infinity as {kind}; such a model is not saved: "
+                "go back to an earlier checkpoint, or save as float32"
+            )
+    atomic_save(directory / "model.safetensors", lambda path: _write(tensors, path))
     atomic_write(directory / "config.json", config)
+
+
+def _write(tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except safetensors.SafetensorError as error:  # its name for a full disk
+        raise OSError(str(error)) from error
+
+
+def refuse_a_file(directory: Path) -> None:
+    """Say what a file is that was offered as a model directory."""
+    if directory.is_file():
+        what = _foreign(directory) or "a file"
+        raise UserError(
+            f"{directory} is {what}; expected a model directory, which holds config.json, "
+            "model.safetensors and tokenizer.json"
+        )
 
 
 def load_into(model: nn.Module, path: Path) -> None:
@@ -54,6 +74,20 @@ def load_into(model: nn.Module, path: Path) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file, or one line that says what the file is instead."""
+    if what := _foreign(path):
+        raise UserError(
+            f"{path} is {what}; expected safetensors (pickles can run code and are never "
+            "loaded): convert it with safetensors.torch.save_file"
+        )
+    try:
+        return load_file(path)
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
+        ) from error
+
+
+def _foreign(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             head = file.read(32)
@@ -62,18 +96,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
             "model.safetensors and tokenizer.json"
         ) from error
-    for magic, what in _FOREIGN.items():
-        if head.startswith(magic):
-            raise UserError(
-                f"{path} is {what}; expected safetensors (pickles can run code and are never "
-                "loaded): convert it with safetensors.torch.save_file"
-            )
-    try:
-        return load_file(path)
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise UserError(
-            f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
-        ) from error
+    return next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
 
 
 def restore_formulas(model: nn.Module) -> None:
@@ -84,12 +107,15 @@ def restore_formulas(model: nn.Module) -> None:
             pe.copy_(sinusoids(pe.shape[1], pe.shape[2]).unsqueeze(0))
 
 
-def _check_names(parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], path: Path) -> None:
+def _check_names(
+    parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], path: Path
+) -> None:
     missing = sorted(parameters.keys() - tensors.keys())
     extra = sorted(tensors.keys() - parameters.keys())
     if missing or extra:
         raise UserError(
-            f"{path} does not fit its config.json: missing {_some(missing)}, unexpected {_some(extra)}"
+            f"{path} does not fit its config.json: missing {_some(missing)}, "
+            f"unexpected {_some(extra)}; the two files are of different models"
         )
     for name, parameter in parameters.items():
         if parameter.shape != tensors[name].shape:
@@ -100,4 +126,5 @@ def _check_names(parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor]
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more or "none"

@@ -6,7 +6,9 @@ and any Unicode text comes back as it was (in NFC form).
 """
 
 import json
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -35,18 +37,28 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], vocab_size: int) -> Self:
-        """Learn `vocab_size` pieces from text in both languages (fewer if it is short)."""
+        """Learn `vocab_size` pieces from text in both languages (fewer if it is short).
+
+        The same lines give the same vocabulary, in any process. They are read twice:
+        a generator, which can be read once, is held in memory.
+        """
         room = vocab_size - len(SPECIALS) - len(_BYTES)
         if room < 1:
             raise UserError(
                 f"vocab_size={vocab_size} is too small; the {len(SPECIALS)} signs and "
                 f"{len(_BYTES)} bytes alone need {vocab_size - room}: give at least 300"
             )
-        learner = _engine(models.BPE())
+        lines = list(lines) if isinstance(lines, Iterator) else lines
+        alphabet = _common_characters(lines)
         trainer = trainers.BpeTrainer(
-            vocab_size=room, min_frequency=2, limit_alphabet=_ALPHABET, show_progress=False
+            vocab_size=room,
+            min_frequency=2,
+            initial_alphabet=alphabet,
+            limit_alphabet=len(alphabet),
+            show_progress=False,
         )
-        learner.train_from_iterator(lines, trainer)
+        learner = _engine(models.BPE())
+        learner.train_from_iterator(map(_without_lone_surrogates, lines), trainer)
         learned = json.loads(learner.to_str())["model"]
         pieces = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
         vocab = {piece: number for number, piece in enumerate((*SPECIALS, *_BYTES, *pieces))}
@@ -82,7 +94,13 @@ class Tokenizer:
 
     def piece(self, token_id: int) -> str:
         """How one id is written in the vocabulary."""
-        return self._engine.id_to_token(token_id)
+        piece = self._engine.id_to_token(token_id) if token_id >= 0 else None
+        if piece is None:
+            raise UserError(
+                f"token id {token_id} is outside the vocabulary of {self.vocab_size} tokens "
+                f"(0 to {self.vocab_size - 1}); use the tokenizer that belongs to this model"
+            )
+        return piece
 
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json, the file that Hugging Face `tokenizers` reads."""
@@ -120,6 +138,14 @@ def _engine(model: models.Model) -> tokenizers.Tokenizer:
         [decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
     return engine
+
+
+def _common_characters(lines: Iterable[str]) -> list[str]:
+    # Counted here because the trainer breaks ties between rare characters at random.
+    counts = Counter(" ")
+    for line in lines:
+        counts.update(unicodedata.normalize("NFC", _without_lone_surrogates(line)))
+    return sorted(counts, key=lambda character: (-counts[character], character))[:_ALPHABET]
 
 
 def _without_lone_surrogates(text: str) -> str:
