@@ -64,9 +64,13 @@ def load_into(model: nn.Module, path: Path) -> None:
         UserError: no such file, not safetensors, truncated, or tensors that do
             not belong to this model (named, with both shapes).
     """
-    tensors = read_tensors(path)
+    load_tensors(model, read_tensors(path), str(path))
+
+
+def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
+    """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
-    _check_names(parameters, tensors, path)
+    _check_names(parameters, tensors, origin)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])
@@ -108,19 +112,19 @@ def restore_formulas(model: nn.Module) -> None:
 
 
 def _check_names(
-    parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], path: Path
+    parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], origin: str
 ) -> None:
     missing = sorted(parameters.keys() - tensors.keys())
     extra = sorted(tensors.keys() - parameters.keys())
     if missing or extra:
         raise UserError(
-            f"{path} does not fit its config.json: missing {_some(missing)}, "
+            f"{origin} does not fit its config.json: missing {_some(missing)}, "
             f"unexpected {_some(extra)}; the two files are of different models"
         )
     for name, parameter in parameters.items():
         if parameter.shape != tensors[name].shape:
             raise UserError(
-                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
+                f"{origin}: {name} has shape {tuple(tensors[name].shape)}, "
                 f"config.json says {tuple(parameter.shape)}; the two files are of different models"
             )
 

@@ -1,0 +1,113 @@
+r"""Projection, softmax and label-smoothed cross-entropy in one go, in chunks.
+
+The readable road writes (tokens, vocab) numbers four times: logits, log-softmax,
+its gradient, the logits' gradient. Here a chunk's logits become probabilities
+and then gradients at once, in a block that stays in cache, and are forgotten.
+
+With labels y, smoothing s over V words and probabilities p = softmax(x W^T + b):
+
+.. math::
+    L &= -(1 - s) \log p_y - s \, \tfrac{1}{V} \textstyle\sum_v \log p_v \\
+    \partial L / \partial logits &= p - (1 - s) \, 1_y - s / V
+
+The last term is the same for every row, so it never touches the (tokens, vocab)
+block: it enters x's gradient as one vector and W's as one outer product.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+CHUNK = 512  # rows: 512 x 8,000 bfloat16 are 8 MB
+
+
+def projected_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Summed smoothed loss and summed plain negative log-likelihood of the labels.
+
+    Equal to ``F.cross_entropy(hidden @ weight.T + bias, labels,
+    label_smoothing=smoothing, reduction="sum")`` and the same without
+    smoothing; only the first carries a gradient.
+
+    Shape:
+        hidden: (tokens, d_model), weight: (vocab, d_model), bias: (vocab,),
+        labels: (tokens,) ids -> two scalars, float32 (float64 for float64 input)
+    """
+    loss, nll = _ProjectedCrossEntropy.apply(hidden, weight, bias, labels, smoothing)
+    return loss, nll
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """The loss whose gradients are made on the way forward, while a chunk is warm."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        exact = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        vocabulary = _Mean(weight.mean(0, dtype=exact), bias.mean(dtype=exact))
+        loss = nll = torch.zeros((), dtype=exact, device=hidden.device)
+        grads = _Gradients(hidden, weight) if any(ctx.needs_input_grad) else None
+        for x, y in zip(hidden.split(CHUNK), labels.split(CHUNK), strict=True):
+            probabilities, chunk_nll, even = _softmax(x, weight, bias, y[:, None], vocabulary)
+            nll = nll + chunk_nll
+            loss = loss + (1 - smoothing) * chunk_nll + smoothing * even
+            if grads is not None:
+                grads.add(probabilities, x, y[:, None], weight, smoothing)
+        if grads is not None:
+            ctx.save_for_backward(*grads.finish(hidden, vocabulary, smoothing))
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        return *(saved * grad.to(saved.dtype) for saved in ctx.saved_tensors), None, None
+
+
+class _Mean(NamedTuple):
+    """The average row of the projection: what the even part of the target pulls towards."""
+
+    row: Tensor  # (d_model,)
+    bias: Tensor  # ()
+
+
+def _softmax(
+    x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, vocabulary: _Mean
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Probabilities (chunk, vocab), summed -log p of the labels, and of all words on average."""
+    logits = torch.addmm(bias, x, weight.t())  # (chunk, d_model) @ (d_model, vocab)
+    of_label = logits.gather(1, y).to(vocabulary.row.dtype)
+    log_sum = torch.logsumexp(logits, dim=1, keepdim=True).to(vocabulary.row.dtype)
+    probabilities = logits.softmax(dim=1)
+    mean_logit = x.to(vocabulary.row.dtype) @ vocabulary.row + vocabulary.bias
+    return probabilities, (log_sum - of_label).sum(), (log_sum.squeeze(1) - mean_logit).sum()
+
+
+class _Gradients:
+    """Sums, over the chunks, of what hidden, weight and bias must learn."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor) -> None:
+        exact = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        self.dtype = hidden.dtype
+        self.hidden: list[Tensor] = []
+        self.weight = torch.zeros_like(weight, dtype=exact)
+        self.bias = torch.zeros(len(weight), dtype=exact, device=weight.device)
+
+    def add(self, p: Tensor, x: Tensor, y: Tensor, weight: Tensor, smoothing: float) -> None:
+        """One chunk: the logits' gradient but for its constant term, and what follows from it."""
+        g = p.scatter_add_(1, y, p.new_full(y.shape, smoothing - 1))
+        self.hidden.append(g @ weight)  # (chunk, vocab) @ (vocab, d_model)
+        self.weight += g.t() @ x  # (vocab, chunk) @ (chunk, d_model)
+        self.bias += g.sum(0, dtype=self.bias.dtype)
+
+    def finish(self, hidden: Tensor, vocabulary: _Mean, smoothing: float) -> tuple[Tensor, ...]:
+        """Add the constant term, -s / V in every logit, to all three."""
+        share = smoothing / len(self.bias)
+        self.weight -= share * hidden.sum(0, dtype=self.weight.dtype)
+        self.bias -= share * len(hidden)
+        to_hidden = torch.cat(self.hidden) - (smoothing * vocabulary.row).to(self.dtype)
+        return to_hidden, self.weight.to(self.dtype), self.bias.to(self.dtype)

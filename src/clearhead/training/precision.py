@@ -1,0 +1,56 @@
+"""Which device and which number format a run uses, and why, in words for its log."""
+
+from typing import Literal, NamedTuple
+
+import torch
+
+from clearhead.errors import UserError
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+class Ground(NamedTuple):
+    """Where the numbers live; `why` is the line that the log shows."""
+
+    device: torch.device
+    dtype: torch.dtype
+    why: str
+
+
+def choose_ground(device: str, precision: Precision) -> Ground:
+    """Resolve `auto`: a GPU if there is one, bfloat16 where the chip multiplies it natively.
+
+    Raises:
+        UserError: the device is unknown or not present.
+    """
+    chosen = choose_device(device)
+    capable = _has_bf16_units(chosen)
+    if precision == "fp32" or (precision == "auto" and not capable):
+        reason = "as asked" if precision == "fp32" else "no bfloat16 units here"
+        return Ground(chosen, torch.float32, f"{chosen}, float32 ({reason})")
+    reason = "as asked" if precision == "bf16" else "native bfloat16 units"
+    why = f"{chosen}, bfloat16 with float32 master weights ({reason})"
+    return Ground(chosen, torch.bfloat16, why)
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto`, `cpu`, `cuda`, `cuda:1`, `mps` as a device that is really there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind = name.split(":")[0]
+    present = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if kind not in present:
+        raise UserError(f"device {name!r} is unknown; expected auto, cpu, cuda, cuda:N or mps")
+    if not present[kind]:
+        raise UserError(f"device {name!r} is not available on this machine; use --device auto")
+    return torch.device(name)
+
+
+def _has_bf16_units(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
