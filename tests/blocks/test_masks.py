@@ -1,0 +1,106 @@
+"""Masks: True = may look; and the one shift of the target."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearhead.blocks import (
+    MultiHeadAttentionBlock,
+    decoder_mask,
+    look_ahead_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+    shift_right,
+)
+from clearhead.errors import UserError
+
+PAD, BOS, EOS = 0, 1, 2
+sentences = st.integers(1, 7).flatmap(
+    lambda length: st.lists(
+        st.lists(st.integers(0, 5), min_size=length, max_size=length), min_size=1, max_size=4
+    )
+)
+
+
+@given(sentences)
+def test_a_decoder_position_sees_the_words_up_to_itself(rows: list[list[int]]) -> None:
+    mask = decoder_mask(torch.tensor(rows), PAD)
+    length = len(rows[0])
+    assert mask.shape == (len(rows), 1, length, length)
+    for b, row in enumerate(rows):
+        for i in range(length):
+            for j in range(length):
+                assert mask[b, 0, i, j] == (j <= i and row[j] != PAD)
+
+
+@given(sentences)
+def test_the_decoder_mask_is_padding_and_look_ahead(rows: list[list[int]]) -> None:
+    ids = torch.tensor(rows)
+    both = padding_mask(ids, PAD) & look_ahead_mask(ids.shape[1])
+    assert torch.equal(decoder_mask(ids, PAD), both)
+    assert padding_mask(ids, PAD).shape == (ids.shape[0], 1, 1, ids.shape[1])
+    assert look_ahead_mask(ids.shape[1]).shape == (1, 1, ids.shape[1], ids.shape[1])
+
+
+@given(sentences)
+def test_every_label_is_predicted_from_the_labels_before_it(rows: list[list[int]]) -> None:
+    labels = torch.tensor(rows)
+    kept = labels.clone()
+    shifted = shift_right(labels, BOS)
+    assert (shifted[:, 0] == BOS).all()
+    assert torch.equal(shifted[:, 1:], labels[:, :-1])
+    assert torch.equal(labels, kept)
+
+
+def test_the_table_of_the_docstring() -> None:
+    labels = torch.tensor([[7, 8, 9, EOS]])
+    assert shift_right(labels, BOS).tolist() == [[BOS, 7, 8, 9]]
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.float32])
+def test_zeros_and_ones_are_a_mask(kind: torch.dtype) -> None:
+    x = torch.randn(2, 3, 5, 4)
+    mask = look_ahead_mask(5)
+    expected, _ = scaled_dot_product_attention(x, x, x, mask)
+    output, _ = scaled_dot_product_attention(x, x, x, mask.to(kind))
+    assert torch.equal(output, expected)
+
+
+@pytest.mark.parametrize("low", [float("-inf"), -1e9])
+def test_a_mask_to_be_added_is_refused(low: float) -> None:
+    x = torch.randn(2, 5, 4)
+    added = torch.zeros(5, 5).masked_fill(~look_ahead_mask(5)[0, 0], low)
+    with pytest.raises(UserError, match=r"the mask holds -.* True or 1 = may look"):
+        scaled_dot_product_attention(x, x, x, added)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(2, 5, 6), (4, 5, 6), (2, 6), (1, 1, 6, 5), (3, 1, 5, 6), (2, 1, 1, 7), (2, 1, 1, 5, 6)],
+    ids=str,
+)
+def test_a_mask_over_the_wrong_axes_is_refused_with_both_shapes(shape: tuple[int, ...]) -> None:
+    block = MultiHeadAttentionBlock(12, 4, 0.0)
+    q, k = torch.randn(2, 5, 12), torch.randn(2, 6, 12)
+    with pytest.raises(UserError, match=r"batch=2, query=5, key=6") as caught:
+        block(q, k, k, torch.ones(shape, dtype=torch.bool))
+    assert str(shape) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(5, 6), (1, 5, 6), (1, 1, 6), (1, 1, 5, 6), (2, 1, 1, 6), (2, 1, 5, 6), (2, 4, 5, 6), (6,)],
+    ids=str,
+)
+def test_every_mask_that_broadcasts_by_its_own_axes_is_taken(shape: tuple[int, ...]) -> None:
+    block = MultiHeadAttentionBlock(12, 4, 0.0)
+    q, k = torch.randn(2, 5, 12), torch.randn(2, 6, 12)
+    assert block(q, k, k, torch.ones(shape, dtype=torch.bool)).shape == (2, 5, 12)
+
+
+def test_no_guess_where_batch_and_heads_are_equal() -> None:
+    block = MultiHeadAttentionBlock(12, 4, 0.0)
+    x = torch.randn(4, 5, 12)  # a (4, 5, 5) mask would silently become one mask a head
+    with pytest.raises(UserError, match=r"\(4, 5, 5\)"):
+        block(x, x, x, torch.ones(4, 5, 5, dtype=torch.bool))
