@@ -58,10 +58,10 @@ class HuggingFacePairs(Pairs):
 
     def _pick_split(self, loaded: Any) -> Iterable[Any]:
         if not isinstance(loaded, dict):  # one split was saved by itself
-            return loaded  # type: ignore[no-any-return]
+            return loaded
         if self.split not in loaded:
             raise ValueError(f"it has the splits {', '.join(loaded)}")
-        return loaded[self.split]  # type: ignore[no-any-return]
+        return loaded[self.split]
 
 
 def parse_name(spec: str) -> tuple[str, str | None, str]:

@@ -1,0 +1,109 @@
+"""Show that memory stays flat: encode a long corpus and walk through it, batch by batch.
+
+    python benchmarks/memory_flat.py                 # ten million lines, about 2 GB of disk
+    python benchmarks/memory_flat.py --lines 200000  # the same in seconds
+
+The lines are read from a file, so the reader, the encoder, the token files, the
+permutation and the batches are all on the way. What one should see: the column
+"resident" does not grow with the column "lines".
+"""
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from clearhead.data import Pair, open_pairs
+from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.data.encoded import EncodedCorpus
+
+WORDS = 30_000
+ROWS = 20
+
+
+def resident_megabytes() -> float:
+    """Memory of this process now (Linux), or at most so far (elsewhere)."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text(encoding="utf-8").split("\n") if "VmRSS" in x)
+        return int(line.split()[1]) / 1024
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+class Table:
+    """Prints a row now and then, and remembers the range of resident memory."""
+
+    def __init__(self, lines: int) -> None:
+        self.every = max(1, lines // ROWS)
+        self.start = time.perf_counter()
+        self.seen: list[float] = []
+        print(f"{'stage':<8} {'lines':>12} {'resident MB':>12} {'seconds':>8}")
+
+    def row(self, stage: str, lines: int) -> None:
+        self.seen.append(resident_megabytes())
+        seconds = time.perf_counter() - self.start
+        print(f"{stage:<8} {lines:>12,} {self.seen[-1]:>12.1f} {seconds:>8.1f}", flush=True)
+
+
+def write_lines(path: Path, count: int) -> None:
+    """Random short sentences of made-up words, 5 to 12 a side."""
+    random = np.random.default_rng(0)
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for _ in range(0, count, 1_000):
+            lengths = random.integers(5, 13, size=(1_000, 2))
+            words = iter(random.integers(0, WORDS, size=int(lengths.sum())).tolist())
+            for row in lengths.tolist():
+                sides = (" ".join(str(next(words)) for _ in range(length)) for length in row)
+                stream.write("\t".join(sides) + "\n")
+
+
+def counted(pairs: Iterable[Pair], table: Table, stage: str) -> Iterator[Pair]:
+    for number, pair in enumerate(pairs, start=1):
+        yield pair
+        if number % table.every == 0:
+            table.row(stage, number)
+
+
+def walk(corpus: EncodedCorpus, table: Table) -> tuple[int, float]:
+    """One epoch; returns its tokens and the seconds that forming its batches took."""
+    batches = TokenBatches(corpus, BatchPlan(max_tokens=4096))
+    lines = tokens = 0
+    begin = time.perf_counter()
+    for batch in batches:
+        if batch.epoch:
+            return tokens, time.perf_counter() - begin
+        before, lines = lines, lines + len(batch.indices)
+        tokens += batch.source_tokens + batch.target_tokens
+        if lines // table.every > before // table.every:
+            table.row("batches", lines)
+    raise AssertionError("the walk is endless")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--lines", type=int, default=10_000_000)
+    lines = parser.parse_args().lines
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        write_lines(directory / "corpus.tsv", lines)
+        table = Table(lines)
+        table.row("start", 0)
+        pairs = counted(open_pairs(directory / "corpus.tsv"), table, "encode")
+        corpus = EncodedCorpus.build(
+            pairs, lambda texts: [[int(w) for w in t.split()] for t in texts], directory / "ids", 64
+        )
+        tokens, seconds = walk(corpus, table)
+    warm = table.seen[1:]
+    print(f"\n{len(corpus):,} lines, {tokens:,} tokens")
+    print(f"batches at {tokens / seconds:,.0f} tokens/s")
+    print(f"resident memory from {min(warm):.1f} to {max(warm):.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

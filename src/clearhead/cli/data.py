@@ -1,0 +1,56 @@
+"""`clearhead data`: corpora that can be fetched by name."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Corpora that can be fetched by name.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command("list")
+def list_corpora() -> None:
+    """Show the corpora, their size and their licence."""
+    from clearhead.data.catalogue import CATALOGUE
+
+    for name, corpus in CATALOGUE.items():
+        print(f"{name:<12} {corpus.title}\n{'':<12} {corpus.pairs} pairs, {corpus.size}")
+        print(f"{'':<12} {corpus.licence}\n")
+    print("Get one with: clearhead data get NAME")
+
+
+@app.command("get")
+def get(
+    name: Annotated[str, typer.Argument(help="A name that `clearhead data list` shows.")],
+    directory: Annotated[
+        Path, typer.Option("--dir", help="Where the corpus gets a directory of its name.")
+    ] = Path("data"),
+) -> None:
+    """Fetch a corpus, check it, unpack it, and say what to type next."""
+    from clearhead.data.catalogue import find_corpus
+    from clearhead.data.download import download_corpus
+
+    corpus = find_corpus(name)
+    spec = download_corpus(corpus, directory / name, _Progress())
+    print(f"{name}: {corpus.pairs} pairs, {corpus.licence}", file=sys.stderr)
+    print(f"train on it with: clearhead train en_fr --data {spec}", file=sys.stderr)
+    print(spec)
+
+
+class _Progress:
+    """A line that counts on a terminal; elsewhere one line a file."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def __call__(self, name: str, have: int, total: int | None) -> None:
+        size = f" of {total / 1e6:.1f}" if total else ""
+        if sys.stderr.isatty():
+            end = "\n" if have == total else ""
+            print(f"\r{name}: {have / 1e6:.1f}{size} MB", end=end, file=sys.stderr, flush=True)
+        elif name != self._shown:
+            self._shown = name
+            print(f"fetching {name}", file=sys.stderr)
