@@ -18,7 +18,7 @@ def peak(lines: int, directory: Path) -> int:
         directory / str(lines),
         max_length=9,
     )
-    batches = TokenBatches(corpus, BatchPlan(max_tokens=500, window=500))
+    batches = TokenBatches(corpus, BatchPlan(max_tokens=200, window=50))
     assert sum(len(b.indices) for b in takewhile(lambda b: b.epoch < 1, batches)) == lines
     highest = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -27,4 +27,4 @@ def peak(lines: int, directory: Path) -> int:
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     peak(100, tmp_path)  # what is loaded once
-    assert peak(24_000, tmp_path) < 1.1 * peak(6_000, tmp_path)
+    assert peak(9_000, tmp_path) < 1.1 * peak(3_000, tmp_path)
