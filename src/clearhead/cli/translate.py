@@ -1,0 +1,157 @@
+"""`clearhead translate`: text in, text out, one line for each line."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from clearhead.cli.warnings_on_stderr import warnings_on_stderr
+from clearhead.errors import UserError
+from clearhead.files import atomic_save
+
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT]...", help="What to translate; without it, standard input."),
+]
+Input = Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+]
+BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
+LengthPenalty = Annotated[
+    float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
+]
+NBest = Annotated[int, typer.Option(help="Translations of each line, best first.")]
+Format = Annotated[
+    Literal["text", "jsonl", "moses"],
+    typer.Option(help="Lines of text, JSON objects, or a Moses n-best list."),
+]
+Scores = Annotated[bool, typer.Option("--scores", help="Add the log-probabilities.")]
+Alignments = Annotated[
+    bool, typer.Option("--alignments", help="Add word links such as 0-0 1-2, from attention.")
+]
+AlignmentLayer = Annotated[
+    int | None,
+    typer.Option(help="The decoder layer they come from.", show_default="the last but one"),
+]
+BatchTokens = Annotated[int, typer.Option(help="Source tokens times beams computed at once.")]
+NoRepeat = Annotated[int, typer.Option(help="No N tokens in a row twice; 0 allows all.")]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(help="Most tokens of a sentence.", show_default="twice the source and 20"),
+]
+Split = Annotated[bool, typer.Option(help="Translate a line sentence by sentence.")]
+LongInput = Annotated[
+    Literal["split", "refuse"],
+    typer.Option(help="What to do with a sentence that the model has no positions for."),
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
+Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
+
+
+def translate(
+    text: Texts = None,
+    input: Input = None,
+    output: Output = None,
+    model: Model = None,
+    beam_size: BeamSize = 4,
+    length_penalty: LengthPenalty = 1.0,
+    n_best: NBest = 1,
+    format: Format = "text",
+    scores: Scores = False,
+    alignments: Alignments = False,
+    alignment_layer: AlignmentLayer = None,
+    batch_tokens: BatchTokens = 8192,
+    no_repeat_ngram: NoRepeat = 0,
+    max_length: MaxLength = None,
+    split: Split = True,
+    long_input: LongInput = "split",
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
+    _check(text, input, output)
+    from clearhead.translation import DecodingOptions, Translator
+    from clearhead.translation.formats import Shown
+    from clearhead.translation.writer import Writer
+
+    options = DecodingOptions(
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        n_best=n_best,
+        no_repeat_ngram=no_repeat_ngram,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        scores=scores or format != "text",
+    )
+    with warnings_on_stderr(quiet):
+        refuse = long_input == "refuse"
+        translator = Translator.from_pretrained(model, device, threads, split, refuse)
+        write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
+        _pour(_chunks(text, input), write, output)
+
+
+def _check(text: list[str] | None, input: Path | None, output: Path | None) -> None:
+    """What can be said before torch is loaded."""
+    if text and input:
+        raise UserError("both TEXT and --input are given; give one of them")
+    if input and not input.exists():
+        raise UserError(f"cannot read {input}: no such file; expected a text file in UTF-8")
+    if output and output.is_dir():
+        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+
+
+def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
+    """What there is to translate, a list of texts at a time."""
+    from clearhead.data.lines import open_binary
+    from clearhead.translation.lines import line_chunks
+
+    if text:
+        yield text
+    elif input:
+        with open_binary(input) as stream:
+            yield from line_chunks(stream, str(input))
+    elif sys.stdin.isatty():
+        yield from _typed_lines()
+    else:
+        yield from line_chunks(sys.stdin.buffer, "standard input")
+
+
+def _typed_lines() -> Iterator[list[str]]:
+    """Lines from the keyboard; the prompt is not output, so it goes to standard error."""
+    print("Type English, Enter translates, Ctrl-D ends.", file=sys.stderr)
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            return
+        yield [line.rstrip("\r\n")]
+
+
+def _pour(
+    chunks: Iterable[list[str]], write: Callable[[list[str]], bytes], output: Path | None
+) -> None:
+    """Translate chunk by chunk; a file appears whole, standard output is flushed every time."""
+    if output is None:
+        for chunk in chunks:
+            sys.stdout.buffer.write(write(chunk))
+            sys.stdout.buffer.flush()
+    elif output.exists() and not output.is_file():  # a pipe or a device cannot be replaced
+        _fill(chunks, write, output)
+    else:
+        atomic_save(output, lambda temporary: _fill(chunks, write, temporary))
+
+
+def _fill(chunks: Iterable[list[str]], write: Callable[[list[str]], bytes], path: Path) -> None:
+    with path.open("wb") as file:
+        for chunk in chunks:
+            file.write(write(chunk))

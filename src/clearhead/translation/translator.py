@@ -1,0 +1,157 @@
+"""Text to text: a model, its tokenizer, and the search between them."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from clearhead.decoding import DecodingOptions, Hypothesis, decode
+from clearhead.decoding.forced import cross_attention
+from clearhead.errors import UserError
+from clearhead.fast import accelerate
+from clearhead.models import Transformer
+from clearhead.text import Tokenizer
+from clearhead.translation.alignment import word_links
+from clearhead.translation.device import choose_device, use_threads
+from clearhead.translation.joining import Piece, join
+from clearhead.translation.location import find_model
+from clearhead.translation.result import BLANK, Link, Translation
+from clearhead.translation.sources import Reader, Source
+
+logger = logging.getLogger(__name__)
+
+
+class Translator:
+    """Translates texts of any length; what is blank stays blank and never meets the model.
+
+        Translator.from_pretrained().translate(["A man rides a bicycle."])
+
+    A text is translated sentence by sentence (`split_sentences`), and joined
+    with the whitespace that stood between them; whitespace around it is dropped.
+    `refuse_long` makes a sentence beyond the model's positions an error instead
+    of cutting it. Warnings go to the logger `clearhead.translation`.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        split_sentences: bool = True,
+        refuse_long: bool = False,
+    ) -> None:
+        most = min(model.config.src_vocab_size, model.config.tgt_vocab_size)
+        if tokenizer.vocab_size > most:
+            raise UserError(
+                f"the tokenizer has {tokenizer.vocab_size} pieces and the model {most}; "
+                "the two are of different models: copy the model directory again"
+            )
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.reader = Reader(tokenizer, model.config.src_seq_len, split_sentences, refuse_long)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        path: str | Path | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+        split_sentences: bool = True,
+        refuse_long: bool = False,
+    ) -> Self:
+        """Load a model directory or a run directory; None means the shipped translator.
+
+        Raises:
+            UserError: there is no model, it is damaged, or the device is absent.
+        """
+        use_threads(threads)
+        target = choose_device(device)
+        directory = find_model(path)
+        tokenizer = Tokenizer.load(directory)
+        model = accelerate(Transformer.from_pretrained(directory)).to(target)
+        return cls(model, tokenizer, split_sentences, refuse_long)
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam_size: int = 4,
+        length_penalty: float = 1.0,
+        no_repeat_ngram: int = 0,
+        max_length: int | None = None,
+        batch_tokens: int = 8192,
+    ) -> list[str]:
+        """The best translation of every text; see `DecodingOptions` for the choices."""
+        options = DecodingOptions(
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            no_repeat_ngram=no_repeat_ngram,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+            scores=False,
+        )
+        return [best[0].text for best in self.translate_detailed(texts, options)]
+
+    def translate_detailed(
+        self,
+        texts: Sequence[str],
+        options: DecodingOptions | None = None,
+        alignment_layer: int | None = None,
+    ) -> list[list[Translation]]:
+        """The n_best translations of every text, best first, with scores.
+
+        With `alignment_layer` (say -2, the last but one) each carries its word
+        alignment from that decoder layer; see `clearhead.translation.alignment`.
+        """
+        if isinstance(texts, str):
+            raise UserError("translate takes a list of texts, got one str; write translate([text])")
+        options = options or DecodingOptions()
+        sources = self.reader.read(texts)
+        found = decode(self.model, [source.ids for source in sources], options)
+        _warn_of_limits(texts, sources, found)
+        links = self._links(sources, found, alignment_layer)
+        pieces: list[list[list[Piece]]] = [[] for _ in texts]
+        for source, hypotheses, aligned in zip(sources, found, links, strict=True):
+            pieces[source.text].append(
+                [
+                    Piece.of(source.span, self.tokenizer.decode(hypothesis.ids), hypothesis, own)
+                    for hypothesis, own in zip(hypotheses, aligned, strict=True)
+                ]
+            )
+        blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
+        return [
+            join(text, parts, options.n_best) if parts else [blank] * options.n_best
+            for text, parts in zip(texts, pieces, strict=True)
+        ]
+
+    def _links(
+        self, sources: list[Source], found: list[list[Hypothesis]], layer: int | None
+    ) -> list[list[list[Link] | None]]:
+        """The word alignment of every hypothesis, or None in its place if not asked for."""
+        if layer is None:
+            return [[None] * len(hypotheses) for hypotheses in found]
+        pairs = [
+            (source.ids, hypothesis.ids)
+            for source, hypotheses in zip(sources, found, strict=True)
+            for hypothesis in hypotheses
+        ]
+        attention = cross_attention(self.model, [s for s, _ in pairs], [t for _, t in pairs], layer)
+        links = iter(
+            word_links(self.tokenizer, source[:-1], target, matrix)
+            for (source, target), matrix in zip(pairs, attention, strict=True)
+        )
+        return [[next(links) for _ in hypotheses] for hypotheses in found]
+
+
+def _warn_of_limits(
+    texts: Sequence[str], sources: list[Source], found: list[list[Hypothesis]]
+) -> None:
+    cut = [s for s, hypotheses in zip(sources, found, strict=True) if not hypotheses[0].finished]
+    if cut:
+        start, end = cut[0].span
+        logger.warning(
+            "%d of %d sentences reached the length limit before their end sign, the first %r; "
+            "such a translation is cut or goes round in circles",
+            len(cut),
+            len(sources),
+            texts[cut[0].text][start : min(end, start + 60)],
+        )
