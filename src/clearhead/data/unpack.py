@@ -75,7 +75,7 @@ def _opened(archive: Path, member: Member, name: str) -> Iterator[IO[bytes]]:
         found = [full for full in whole.namelist() if full.rpartition("/")[2] == member.name]
         if not found:
             raise KeyError(member.name)
-        with whole.open(found[0]) as stream:
+        with zipfile.Path(whole, found[0]).open("rb") as stream:
             yield stream
 
 
