@@ -1,0 +1,141 @@
+"""The English side of a clause: auxiliaries, do-support, inversion, word order."""
+
+from .bitext import Word, word
+from .english import adverbial, noun_phrase, place, verb_particles
+from .inflection import be, english_s, ing, past, third_person
+from .syntax import Clause
+
+_QUESTION_WORDS = {
+    "where": ["where"], "why": ["why"], "when": ["when"], "who": ["who"], "what": ["what"],
+    "how many": ["how", "many"],
+}  # fmt: skip
+_CONNECTIVES = {"that": "that", "whether": "if", "because": "because", "and": "and", "but": "but"}
+_NO_CONTRACTION = {"am": "am not", "can": "cannot"}
+_IRREGULAR_NOT = {"will": "won't", "can": "can't"}
+
+
+def clause(c: Clause) -> list[Word]:
+    """The words of a clause, final punctuation not included."""
+    inverted = c.asks and c.mood != "who"
+    operator, rest = _verb_group(c)
+    if not operator and (inverted or c.polarity == "not" or (c.mood == "imperative" and rest)):
+        operator, rest = _do_support(c, rest)
+    negated = _negated(c, operator, inverted)
+    subject = [] if _hides_subject(c) else noun_phrase(c.subject, subject=True)
+    front = _front(c)
+    middle = [w for a in c.adverbs if a.slot == "frequency" for w in adverbial(a, id(a))]
+    if c.polarity == "never":
+        middle.append(word("never", c.link("not")))
+    body = [*subject, *negated] if not inverted else [*negated, *subject]
+    return [*front, *body, *middle, *rest, *_complements(c), *_connected(c)]
+
+
+def _hides_subject(c: Clause) -> bool:
+    return c.extracted == "subject" or c.mood in ("who", "imperative")
+
+
+def _front(c: Clause) -> list[Word]:
+    out = [word(text, c.link("wh")) for text in _QUESTION_WORDS.get(c.mood, [])]
+    if c.mood == "how many":
+        assert c.direct
+        out += noun_phrase(c.direct)
+    return out
+
+
+def _verb_group(c: Clause) -> tuple[str, list[Word]]:
+    """The operator, empty where there is none yet, and the words after it."""
+    head, person, plural = c.verb.english[0], c.subject.person, c.subject.plural
+    lexical = ("finite", id(c)), ("verb", id(c))
+    if c.modal in ("can", "must"):
+        return c.modal, [word(head, c.link("verb"))]
+    if c.modal == "going":
+        to = [word("going", c.link("finite")), word("to", c.link("finite"))]
+        return be("present", person, plural), [*to, word(head, c.link("verb"))]
+    if c.modal == "want":
+        want = english_s("want") if person == 3 and not plural else "want"
+        to = [word(want, c.link("finite")), word("to", c.link("finite"))]
+        return "", [*to, word(head, c.link("verb"))]
+    if c.tense == "future":
+        return "will", [word(head, c.link("verb"))]
+    if head == "be":
+        return be(c.tense, person, plural), []
+    if c.progressive:
+        return be("present", person, plural), [word(ing(head), c.link("verb"))]
+    if c.tense == "past":
+        return "", [word(past(head), *lexical)]
+    third = person == 3 and not plural
+    return "", [word(third_person(head) if third else head, *lexical)]
+
+
+def _do_support(c: Clause, rest: list[Word]) -> tuple[str, list[Word]]:
+    base = "want" if c.modal == "want" else c.verb.english[0]
+    link = c.link("finite" if c.modal else "verb")
+    rest = [word(base, link), *rest[1:]]
+    if c.mood == "imperative":
+        return ("do" if c.polarity == "not" else ""), rest
+    if c.tense == "past":
+        return "did", rest
+    third = c.subject.person == 3 and not c.subject.plural
+    return "does" if third else "do", rest
+
+
+def _negated(c: Clause, operator: str, inverted: bool) -> list[Word]:
+    """The operator with its negation: `does not`, `doesn't`, `cannot`, `am not`."""
+    if not operator:
+        return []
+    links = [c.link("finite"), c.link("question")] if inverted else [c.link("finite")]
+    if c.verb.english[0] == "be" and not c.modal and c.tense != "future":
+        links.append(c.link("verb"))
+    if c.polarity != "not":
+        return [word(operator, *links)]
+    if c.contracted and operator != "am":
+        return [word(_IRREGULAR_NOT.get(operator, operator + "n't"), *links, c.link("not"))]
+    if operator == "can":
+        return [word("cannot", *links, c.link("not"))]
+    return [word(operator, *links), word("not", c.link("not"))]
+
+
+def _complements(c: Clause) -> list[Word]:
+    """Everything after the verb word: particles, objects, adverbs, places, time."""
+    out = verb_particles(c.verb.english[1:], id(c), bool(c.indirect and c.preposition))
+    direct = noun_phrase(c.direct) if c.direct and _says_direct(c) else []
+    if c.verb.frame == "give" and c.indirect:
+        out += _given(c, direct)
+    else:
+        out += direct + (noun_phrase(c.indirect) if c.indirect else [])
+    if c.adjective:
+        out += _predicate(c)
+    for slot in ("degree", "manner", "place"):
+        out += [w for a in c.adverbs if a.slot == slot for w in adverbial(a, id(a))]
+    out += [w for item in c.places for w in place(item)]
+    return out + [w for a in c.adverbs if a.slot == "time" for w in adverbial(a, id(a))]
+
+
+def _says_direct(c: Clause) -> bool:
+    return c.extracted != "direct" and c.mood not in ("what", "how many")
+
+
+def _given(c: Clause, direct: list[Word]) -> list[Word]:
+    """`gives him the book`, but `gives it to him` and `explains the problem to him`."""
+    assert c.indirect
+    receiver = noun_phrase(c.indirect)
+    fronted = c.indirect.pronoun and "to" not in c.verb.features and direct
+    if fronted and c.direct and not c.direct.pronoun:
+        return [*receiver, *direct]
+    return [*direct, word("to", c.link("prep")), *receiver]
+
+
+def _predicate(c: Clause) -> list[Word]:
+    assert c.adjective
+    if not c.standard:
+        return [word(c.adjective.english, c.link("adj"))]
+    *more, form = c.adjective.comparative.split()
+    out = [word(text, c.link("more")) for text in more]
+    out.append(word(form, c.link("adj"), *([] if more else [c.link("more")])))
+    return [*out, word("than", c.link("than")), *noun_phrase(c.standard, subject=False)]
+
+
+def _connected(c: Clause) -> list[Word]:
+    if not c.complement:
+        return []
+    return [word(_CONNECTIVES[c.connective], c.link("connective")), *clause(c.complement)]

@@ -1,0 +1,36 @@
+"""What training never sees: these words in these constructions, these constructions together."""
+
+from .features import Feature, combinations, phenomena
+from .syntax import Clause
+
+# Each word and each construction is common in training; only their meeting is kept back.
+HELD_OUT_WORDS: frozenset[Feature] = frozenset(
+    [(verb, "negation") for verb in ("wash", "dance", "choose", "call", "admire", "sleep")]
+    + [(verb, "question") for verb in ("draw", "swim", "carry", "invite", "repair", "wake up")]
+    + [(verb, "object_pronoun") for verb in ("thank", "protect", "hide", "read", "send")]
+    + [(verb, "modal") for verb in ("buy", "sing", "visit", "cut")]
+    + [(noun, "before") for noun in ("tree", "castle", "dress", "horse", "umbrella")]
+    + [(noun, "after") for noun in ("chair", "hat", "novel", "bus")]
+    + [(noun, "relative_clause") for noun in ("cake", "dog", "letter", "nurse", "bike", "soldier")]
+    + [(noun, "negation") for noun in ("tomato", "shirt", "bread", "coin", "water", "guitar")]
+    + [(noun, "possessor") for noun in ("phone", "uncle", "boat", "shoe")]
+    + [(name, "question") for name in ("Simon", "Julie")]
+)
+
+HELD_OUT_CONSTRUCTIONS: tuple[frozenset[str], ...] = (
+    frozenset({"question", "negation", "object_pronoun"}),
+    frozenset({"question", "relative_clause"}),
+    frozenset({"comparison", "negation"}),
+    frozenset({"double_pronoun"}),
+)
+
+
+def has_held_out_word(sentence: Clause) -> bool:
+    """Whether a word stands in a construction that training keeps from it."""
+    return not HELD_OUT_WORDS.isdisjoint(combinations(sentence))
+
+
+def has_held_out_construction(sentence: Clause) -> bool:
+    """Whether constructions meet that never meet in training."""
+    found = phenomena(sentence)
+    return any(combination <= found for combination in HELD_OUT_CONSTRUCTIONS)

@@ -1,0 +1,78 @@
+"""A sentence of the corpus: one construction drawn by weight, both sides read off its tree."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from random import Random
+from typing import NamedTuple
+
+from . import combinations, constructions, english, english_clause, french_clause, french_surface
+from .bitext import Word, align, word
+from .features import phenomena
+from .questions import asking
+from .syntax import Clause
+
+Chooser = Callable[[Random], Clause]
+
+CONSTRUCTIONS: tuple[tuple[Chooser, float], ...] = (
+    (constructions.plain("intransitive"), 12),
+    (constructions.plain("object"), 30),
+    (constructions.plain("generic"), 2),
+    (constructions.plain("de"), 3.5),
+    (constructions.plain("à"), 4),
+    (constructions.plain("dans"), 1),
+    (constructions.plain("give"), 6),
+    (constructions.plain("become"), 1),
+    (constructions.plain("idiom"), 2),
+    (constructions.copula, 11),
+    (constructions.comparison, 4),
+    (constructions.location, 3),
+    (constructions.existential, 3),
+    (asking("where"), 1.5),
+    (asking("why"), 1),
+    (asking("when"), 1),
+    (asking("who"), 1.5),
+    (asking("what"), 1.5),
+    (asking("how many"), 1),
+    (combinations.imperative, 4),
+    (combinations.reported, 4),
+    (combinations.because, 1.5),
+    (combinations.coordination, 1.5),
+    (combinations.modified, 8),
+)
+_WEIGHTS = tuple(accumulate(weight for _, weight in CONSTRUCTIONS))
+
+
+class GrammarPair(NamedTuple):
+    """An English sentence, its French, and how they came about."""
+
+    source: str
+    target: str
+    alignment: tuple[tuple[int, int], ...]  # (source word, target word), 0-based over words()
+    phenomena: frozenset[str]
+    construction: str
+
+
+def choose(rng: Random) -> Clause:
+    """A sentence's tree."""
+    return rng.choices(CONSTRUCTIONS, cum_weights=_WEIGHTS)[0][0](rng)
+
+
+def write(sentence: Clause) -> GrammarPair:
+    """Both sides of a tree, with the alignment that the tree dictates."""
+    mark = word("?" if sentence.asks else "!" if sentence.mood == "imperative" else ".", ("end", 0))
+    source = [*english_clause.clause(sentence), mark]
+    loose = [*french_clause.clause(sentence), mark]
+    target = french_surface.join(loose)
+    found = phenomena(sentence) | _surface_phenomena(loose, target)
+    return GrammarPair(
+        english.text(source),
+        french_surface.text(target),
+        align(source, target),
+        frozenset(found),
+        sentence.construction,
+    )
+
+
+def _surface_phenomena(loose: Sequence[Word], target: Sequence[Word]) -> set[str]:
+    elided = {"elision"} if any(item.text.endswith("'") for item in target) else set()
+    return elided | ({"contraction"} if len(target) < len(loose) else set())
