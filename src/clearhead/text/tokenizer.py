@@ -49,7 +49,8 @@ class Tokenizer:
                 f"{len(_BYTES)} bytes alone need {vocab_size - room}: give at least 300"
             )
         lines = list(lines) if isinstance(lines, Iterator) else lines
-        alphabet = _common_characters(lines)
+        # Half of a small vocabulary is left for pieces longer than a character.
+        alphabet = _common_characters(lines)[: max(1, min(_ALPHABET, room // 2))]
         trainer = trainers.BpeTrainer(
             vocab_size=room,
             min_frequency=2,
@@ -145,7 +146,7 @@ def _common_characters(lines: Iterable[str]) -> list[str]:
     counts = Counter(" ")
     for line in lines:
         counts.update(unicodedata.normalize("NFC", _without_lone_surrogates(line)))
-    return sorted(counts, key=lambda character: (-counts[character], character))[:_ALPHABET]
+    return sorted(counts, key=lambda character: (-counts[character], character))
 
 
 def _without_lone_surrogates(text: str) -> str:

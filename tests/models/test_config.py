@@ -1,0 +1,142 @@
+"""A configuration says what is wrong with it in one line, and is what it was after saving."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.errors import UserError
+from clearhead.models import PRESETS, TransformerConfig
+from clearhead.models.config import FORMAT_VERSION
+
+SIZES = {"src_vocab_size": 20, "tgt_vocab_size": 30}
+
+
+def refused(values: dict[str, Any]) -> str:
+    with pytest.raises(UserError) as caught:
+        TransformerConfig.from_dict(values, "dir/config.json")
+    message = str(caught.value)
+    assert "\n" not in message and "dir/config.json" in message
+    return message
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_comes_back_from_its_json(name: str, tmp_path: Path) -> None:
+    config = TransformerConfig.preset(name, 300)
+    (tmp_path / "config.json").write_text(config.to_json(), encoding="utf-8")
+    assert TransformerConfig.load(tmp_path / "config.json") == config
+
+
+def test_the_json_has_the_hugging_face_envelope() -> None:
+    values = json.loads(TransformerConfig(20, 30).to_json())
+    assert values["architectures"] == ["Transformer"]
+    assert values["model_type"] == "clearhead-transformer"
+    assert values["format_version"] == FORMAT_VERSION
+
+
+def test_a_configuration_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TransformerConfig(20, 30).d_model = 7  # type: ignore[misc]
+
+
+def test_an_unknown_size_lists_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"'huge'; choose from tiny, small, base, big"):
+        TransformerConfig.preset("huge", 300)
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [("d_modle", "d_model"), ("dropuot", "dropout"), ("encoder_layer", "encoder_layers")],
+)
+def test_an_unknown_key_is_refused_with_the_nearest_name(key: str, nearest: str) -> None:
+    message = refused(SIZES | {key: 3})
+    assert repr(key) in message and f"did you mean '{nearest}" in message
+
+
+def test_an_unknown_key_without_a_likeness_lists_what_is_known() -> None:
+    assert "known are src_vocab_size, tgt_vocab_size" in refused(SIZES | {"zzz": 1})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("d_model", "512", "a whole number, 1 or more"),
+        ("d_model", 512.0, "a whole number, 1 or more"),
+        ("d_model", None, "a whole number, 1 or more"),
+        ("d_model", True, "a whole number, 1 or more"),
+        ("d_model", [512], "a whole number, 1 or more"),
+        ("d_model", 0, "a whole number, 1 or more"),
+        ("h", -8, "a whole number, 1 or more"),
+        ("h", 0, "a whole number, 1 or more"),
+        ("encoder_layers", 0, "a whole number, 1 or more"),
+        ("src_vocab_size", -1, "a whole number, 1 or more"),
+        ("src_seq_len", 0, "a whole number, 1 or more"),
+        ("pad_id", -1, "a whole number, 0 or more"),
+        ("dropout", float("nan"), "at least 0 and below 1"),
+        ("dropout", 1.0, "at least 0 and below 1"),
+        ("dropout", -0.1, "at least 0 and below 1"),
+        ("dropout", "0.1", "at least 0 and below 1"),
+        ("dropout", None, "at least 0 and below 1"),
+        ("tie_embeddings", "yes", "true or false"),
+        ("tie_embeddings", 1, "true or false"),
+        ("norm", "sandwich", "'pre' or 'post'"),
+        ("norm", 3, "'pre' or 'post'"),
+    ],
+)
+def test_a_value_that_does_not_do_is_named(key: str, value: object, expected: str) -> None:
+    message = refused(SIZES | {key: value})
+    assert f"{key}={value!r}" in message and expected in message
+
+
+def test_the_heads_must_divide_the_width() -> None:
+    assert "d_model=512 is not divisible by h=7" in refused(SIZES | {"h": 7})
+
+
+def test_a_tied_table_needs_one_vocabulary() -> None:
+    message = refused(SIZES | {"tie_embeddings": True})
+    assert "src_vocab_size=20" in message and "tgt_vocab_size=30" in message
+
+
+def test_the_signs_lie_in_the_vocabulary() -> None:
+    assert "eos_id=20" in refused(SIZES | {"eos_id": 20})
+
+
+def test_a_file_without_its_vocabulary_is_incomplete() -> None:
+    assert "lacks tgt_vocab_size" in refused({"src_vocab_size": 20})
+
+
+@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, "2", None, 0])
+def test_a_newer_format_asks_for_a_newer_clearhead(version: object) -> None:
+    message = refused(SIZES | {"format_version": version})
+    assert f"format_version {version!r}" in message and "upgrade clearhead" in message
+
+
+def test_a_foreign_model_is_named() -> None:
+    assert "'marian'" in refused({"model_type": "marian", "d_model": 512})
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"{", "is not a JSON file"),
+        (b"", "is not a JSON file"),
+        (b"\xff\xfe\x00", "is not a JSON file"),
+        (b"[" * 100_000, "is not a JSON file"),
+        (b"[1, 2]", "holds no JSON object"),
+        (b"null", "holds no JSON object"),
+    ],
+)
+def test_a_file_that_is_no_json_object_is_named(content: bytes, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        TransformerConfig.load(path)
+    message = str(caught.value)
+    assert str(path) in message and says in message and "\n" not in message
+
+
+def test_a_missing_file_says_what_a_model_directory_holds(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"config\.json: No such file .* a model directory holds"):
+        TransformerConfig.load(tmp_path / "config.json")

@@ -1,0 +1,179 @@
+"""What is saved comes back, once, in the Hugging Face layout; a failed save harms nothing."""
+
+import errno
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import safetensors
+import torch
+from safetensors.torch import load_file
+
+from clearhead.blocks import READABLE, FeedForwardBlock
+from clearhead.errors import UserError
+from clearhead.models import Transformer, TransformerConfig, weights
+
+
+def small(tie: bool = True, norm: str = "pre") -> Transformer:
+    return Transformer.from_config(
+        TransformerConfig(20, 20, 9, 8, 12, 2, 1, h=3, d_ff=7, norm=norm, tie_embeddings=tie)
+    )
+
+
+def state(model: Transformer) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in model.named_parameters()}
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def log_probabilities(model: Transformer) -> torch.Tensor:
+    with torch.inference_mode():
+        return model.eval()(torch.tensor([[3, 4, 2]]), torch.tensor([[1, 5]]), None, None)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("tie", [True, False], ids=["tied", "untied"])
+def test_float32_comes_back_to_the_bit(tie: bool, norm: str, tmp_path: Path) -> None:
+    model = small(tie, norm)
+    model.save_pretrained(tmp_path)
+    loaded = Transformer.from_pretrained(tmp_path)
+    assert loaded.config == model.config and not loaded.training
+    assert state(loaded).keys() == state(model).keys()
+    for name, tensor in state(model).items():
+        assert torch.equal(state(loaded)[name], tensor), name
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_16_bits_come_back_rounded_once(dtype: torch.dtype, tmp_path: Path) -> None:
+    model = small()
+    model.save_pretrained(tmp_path, dtype)
+    assert {t.dtype for t in load_file(tmp_path / "model.safetensors").values()} == {dtype}
+    loaded = Transformer.from_pretrained(tmp_path)
+    for name, tensor in state(model).items():
+        assert state(loaded)[name].dtype == torch.float32
+        assert torch.equal(state(loaded)[name], tensor.to(dtype).float()), name
+
+
+def test_a_shared_matrix_is_stored_once_and_shared_again(tmp_path: Path) -> None:
+    small(tie=True).save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    assert [name for name, t in tensors.items() if t.shape == (20, 12)] == [
+        "src_embed.embedding.weight"
+    ]
+    loaded = Transformer.from_pretrained(tmp_path)
+    assert loaded.projection_layer.proj.weight is loaded.src_embed.embedding.weight
+    assert loaded.tgt_embed.embedding.weight is loaded.src_embed.embedding.weight
+
+
+def test_the_files_are_the_hugging_face_layout(tmp_path: Path) -> None:
+    small().save_pretrained(tmp_path / "new" / "directory")
+    assert sorted(contents(tmp_path / "new" / "directory")) == ["config.json", "model.safetensors"]
+    with safetensors.safe_open(
+        tmp_path / "new" / "directory" / "model.safetensors", framework="pt"
+    ) as file:
+        assert file.metadata() == {"format": "pt"}
+
+
+def test_saving_twice_writes_the_same_bytes(tmp_path: Path) -> None:
+    model = small()
+    model.save_pretrained(tmp_path / "a")
+    model.save_pretrained(tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_loading_draws_no_random_number(tmp_path: Path) -> None:
+    small().save_pretrained(tmp_path)
+    before = torch.get_rng_state()
+    Transformer.from_pretrained(tmp_path)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_learners_part_is_loaded_into(tmp_path: Path) -> None:
+    class Mine(FeedForwardBlock):
+        pass
+
+    model = small()
+    model.save_pretrained(tmp_path)
+    loaded = Transformer.from_pretrained(tmp_path, replace(READABLE, feed_forward=Mine))
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
+@pytest.mark.parametrize("poison", [float("nan"), float("inf")])
+def test_a_model_with_a_nan_is_not_saved(poison: float, tmp_path: Path) -> None:
+    model = small()
+    model.save_pretrained(tmp_path)
+    before = contents(tmp_path)
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward_block.linear_1.weight[0, 0] = poison
+    with pytest.raises(UserError, match=r"linear_1\.weight holds NaN or infinity as float32"):
+        model.save_pretrained(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_number_too_large_for_16_bits_is_not_saved_as_infinity(tmp_path: Path) -> None:
+    model = small()
+    with torch.no_grad():
+        model.projection_layer.proj.bias[0] = 1e6
+    with pytest.raises(UserError, match=r"proj\.bias holds NaN or infinity as float16"):
+        model.save_pretrained(tmp_path, torch.float16)
+    model.save_pretrained(tmp_path, torch.bfloat16)
+
+
+def full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def full_disk_in_safetensors(*_: object, **__: object) -> None:
+    raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "failure"),
+    [
+        (os, "fsync", full_disk),
+        (os, "replace", full_disk),
+        (weights, "save_file", full_disk),
+        (weights, "save_file", full_disk_in_safetensors),
+    ],
+    ids=["flush", "rename", "write", "safetensors' own error"],
+)
+def test_a_save_on_a_full_disk_leaves_what_was_there(
+    where: object, name: str, failure: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small().save_pretrained(tmp_path)
+    before = contents(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, failure)
+        with pytest.raises(UserError) as caught:
+            small().save_pretrained(tmp_path)
+    message = str(caught.value)
+    assert "No space left" in message and "model.safetensors" in message and "\n" not in message
+    assert contents(tmp_path) == before  # and no temporary file is left behind
+
+
+def test_a_target_that_is_no_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("a file", encoding="utf-8")
+    with pytest.raises(UserError, match=r"cannot write .*model"):
+        small().save_pretrained(tmp_path / "model")
+    assert (tmp_path / "model").read_text(encoding="utf-8") == "a file"
+
+
+def test_a_hand_made_transformer_says_that_it_has_no_sizes(tmp_path: Path) -> None:
+    model = small()
+    by_hand = Transformer(
+        model.encoder, model.decoder, model.src_embed, model.tgt_embed,
+        model.src_pos, model.tgt_pos, model.projection_layer,
+    )  # fmt: skip
+    with pytest.raises(UserError, match="build_transformer"):
+        by_hand.save_pretrained(tmp_path)
+
+
+def test_config_json_tells_what_the_file_is(tmp_path: Path) -> None:
+    small().save_pretrained(tmp_path)
+    values = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert values["d_model"] == 12 and values["encoder_layers"] == 2
