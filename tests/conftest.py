@@ -1,4 +1,4 @@
-"""What every test stands on: no network, no window, the same random inputs in CI."""
+"""What every test stands on: no network, no window, one thread, the same inputs in CI."""
 
 import os
 import socket
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# Test tensors are tiny: a second thread would only wait, and on a busy machine for long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")

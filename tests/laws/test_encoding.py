@@ -4,9 +4,12 @@ import ast
 
 from tests.laws.tree import called, keyword, name_of, parse, source_files
 
-TEXT_CALLS = {"open", "fdopen", "read_text", "write_text", "TextIOWrapper"}
-# These modules open bytes, or descriptors, unless told otherwise.
-BINARY_BY_NATURE = {"os.open", "gzip.open", "bz2.open", "lzma.open", "tarfile.open", "urlopen"}
+# Calls that always mean text, and the place of the encoding among their arguments.
+READING_CALLS = {"read_text": 0, "write_text": 1, "TextIOWrapper": 1}
+OPENING_CALLS = {"open", "fdopen"}
+# These open bytes, or descriptors, unless told otherwise; so do the members of an archive.
+BINARY_BY_NATURE = {"os.open", "gzip.open", "bz2.open", "lzma.open", "tarfile.open"}
+ARCHIVES = {"archive", "whole"}  # how the package names an open ZipFile
 
 
 def test_every_text_file_is_opened_with_an_encoding() -> None:
@@ -14,28 +17,34 @@ def test_every_text_file_is_opened_with_an_encoding() -> None:
         f"{name_of(path, node)} {ast.unparse(node)}"
         for path in source_files()
         for node in ast.walk(parse(path))
-        if isinstance(node, ast.Call) and opens_text(node) and not keyword(node, "encoding")
+        if isinstance(node, ast.Call) and opens_text(node) and not names_encoding(node)
     ]
 
 
 def opens_text(call: ast.Call) -> bool:
-    if called(call) not in TEXT_CALLS:
+    if called(call) in READING_CALLS:
+        return True
+    if called(call) not in OPENING_CALLS or ast.unparse(call.func) in BINARY_BY_NATURE:
         return False
-    if ast.unparse(call.func) in BINARY_BY_NATURE or opens_a_class_of_ours(call.func):
-        return False
-    return "b" not in mode(call)
+    return not opens_something_else(call.func) and "b" not in mode(call)
 
 
-def opens_a_class_of_ours(function: ast.expr) -> bool:
-    """`cls.open(…)` and `EncodedCorpus.open(…)` are constructors, not files."""
+def names_encoding(call: ast.Call) -> bool:
+    place = READING_CALLS.get(called(call))
+    return bool(keyword(call, "encoding")) or (place is not None and len(call.args) > place)
+
+
+def opens_something_else(function: ast.expr) -> bool:
+    """`cls.open(…)` and `Encoded.open(…)` are constructors; an archive's members are bytes."""
     owner = function.value if isinstance(function, ast.Attribute) else None
-    return isinstance(owner, ast.Name) and (owner.id == "cls" or owner.id[0].isupper())
+    if not isinstance(owner, ast.Name):
+        return False
+    return owner.id == "cls" or owner.id[0].isupper() or owner.id in ARCHIVES
 
 
 def mode(call: ast.Call) -> str:
-    """The mode of an opening call; what cannot be read off the source counts as text."""
-    if called(call) in ("read_text", "write_text", "TextIOWrapper"):
-        return "r"
+    """Every text in the mode argument; what cannot be read off the source counts as text."""
     place = 1 if isinstance(call.func, ast.Name) or called(call) == "fdopen" else 0
     given = keyword(call, "mode") or (call.args[place] if len(call.args) > place else None)
-    return str(given.value) if isinstance(given, ast.Constant) else "r"
+    constants = ast.walk(given) if given is not None else []
+    return "".join(str(node.value) for node in constants if isinstance(node, ast.Constant))
