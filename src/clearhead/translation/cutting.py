@@ -41,4 +41,5 @@ def _halves(text: str) -> tuple[Span, Span]:
         if gaps:
             gap = min(gaps, key=lambda g: abs(g.start() - middle))
             return (0, gap.start()), (gap.end(), len(text))
-    return (0, len(text) // 2), (len(text) // 2, len(text))
+    left, right = text[: len(text) // 2].rstrip(), text[len(text) // 2 :].lstrip()
+    return (0, len(left)), (len(text) - len(right), len(text))

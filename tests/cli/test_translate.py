@@ -1,0 +1,180 @@
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clearhead.cli.main import run
+from tests.translation.tiny import save, translator
+
+Run = Callable[..., tuple[int, str, str]]
+FAST = ["--beam-size", "1", "--max-length", "5", "--device", "cpu", "--quiet"]
+
+
+class Terminal(io.TextIOWrapper):
+    """Somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def clearhead(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Run:
+    """`clearhead translate --model … ARGUMENTS < stdin` -> exit code, stdout, stderr."""
+
+    def call(
+        *arguments: str | Path,
+        stdin: bytes = b"",
+        stream: type[io.TextIOWrapper] = io.TextIOWrapper,
+    ) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", stream(io.BytesIO(stdin), encoding="utf-8"))
+        code = run(["translate", "--model", str(model), *FAST, *map(str, arguments)])
+        out, err = capsysbinary.readouterr()
+        return code, out.decode("utf-8"), err.decode("utf-8")
+
+    return call
+
+
+def expected(*texts: str) -> str:
+    return "".join(f"{t}\n" for t in translator().translate(texts, beam_size=1, max_length=5))
+
+
+def test_texts_on_the_command_line_give_a_line_each(clearhead: Run) -> None:
+    assert clearhead("Hello world", "", "I am fine.") == (
+        0,
+        expected("Hello world", "", "I am fine."),
+        "",
+    )
+
+
+def test_standard_input_gives_one_line_out_for_each_line_in(clearhead: Run) -> None:
+    stdin = "Hello\r\n\n \t\nthe\u2028cat\nno last end".encode()
+    code, out, err = clearhead(stdin=stdin)
+    assert (code, err) == (0, "")
+    assert out == expected("Hello", "", "", "the\u2028cat", "no last end")
+    assert out.count("\n") == 5
+
+
+def test_files_in_and_out(clearhead: Run, tmp_path: Path) -> None:
+    (tmp_path / "en").write_bytes(b"Hello\n\nthe cat\n")
+    assert clearhead("-i", tmp_path / "en", "-o", tmp_path / "fr") == (0, "", "")
+    assert (tmp_path / "fr").read_text(encoding="utf-8") == expected("Hello", "", "the cat")
+
+
+def test_nothing_in_nothing_out(clearhead: Run) -> None:
+    assert clearhead() == (0, "", "")
+
+
+def test_an_output_file_appears_whole_or_not_at_all(clearhead: Run, tmp_path: Path) -> None:
+    (tmp_path / "en").write_bytes(b"\n" * 300_000 + b"\xff\n")
+    (tmp_path / "fr").write_text("what stood here before\n", encoding="utf-8")
+    code, _, err = clearhead("-i", tmp_path / "en", "-o", tmp_path / "fr")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "line 300001, byte 1 of the line: 0xff" in err
+    assert (tmp_path / "fr").read_text(encoding="utf-8") == "what stood here before\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["en", "fr"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such device")
+def test_a_device_is_written_to_and_not_replaced(clearhead: Run) -> None:
+    assert clearhead("Hello", "-o", os.devnull) == (0, "", "")
+    assert Path(os.devnull).is_char_device()
+
+
+def test_jsonl_counts_lines_and_carries_what_was_asked(clearhead: Run) -> None:
+    stdin = b"Hello world\n\nthe cat\n"
+    code, out, _ = clearhead("--format", "jsonl", "--scores", "--alignments", stdin=stdin)
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [r["id"] for r in records] == [0, 1, 2]
+    assert [r["source"] for r in records] == ["Hello world", "", "the cat"]
+    assert all(r["translations"][0]["score"] <= 0 for r in records)
+    assert all("alignment" in r["translations"][0] for r in records)
+
+
+def test_moses_lists_have_n_best_lines_for_each_text(clearhead: Run) -> None:
+    code, out, _ = clearhead("--format=moses", "--n-best=2", "--beam-size=3", stdin=b"Hello\n\nI\n")
+    assert code == 0
+    assert [line.split(" ||| ")[0] for line in out.splitlines()] == list("001122")
+    assert all(" ||| Score= " in line for line in out.splitlines())
+
+
+def test_scores_come_before_and_alignments_behind(clearhead: Run) -> None:
+    _, out, _ = clearhead("Hello world", "--scores", "--alignments")
+    score, rest = out.rstrip("\n").split("\t")
+    assert float(score) <= 0
+    assert rest.split(" ||| ")[0] == expected("Hello world").rstrip("\n")
+
+
+def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
+    model: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["translate", "--model", str(model), "--max-length", "2", "Hello"]
+    assert run(arguments) == 0
+    out, err = capfd.readouterr()
+    assert out.count("\n") == 1
+    assert err.startswith("clearhead: warning: 1 of 1 sentences reached the length limit")
+    assert run([*arguments, "--quiet"]) == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Hi", "-i", "x"], "both TEXT and --input"),
+        (["-i", "nowhere.txt"], "nowhere.txt: no such file"),
+        (["Hi", "-o", "."], "it is a directory"),
+        (["Hi", "--model", "nowhere"], "'nowhere' does not exist"),
+        (["Hi", "--beam-size", "0"], "beam_size=0"),
+        (["Hi", "--n-best", "9"], "n_best=9 is more than beam_size=1"),
+        (["Hi", "--format", "xml"], "xml"),
+        (["Hi", "--device", "tpu"], "'tpu' is unknown"),
+        (["Hi", "--threads", "0"], "threads=0"),
+        (["x" * 200, "--long-input", "refuse"], "202 tokens"),
+        (["Hi", "--alignments", "--alignment-layer", "7"], "no decoder layer 7"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(
+    arguments: list[str], message: str, clearhead: Run
+) -> None:
+    code, out, err = clearhead(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_half_a_surrogate_pair_does_no_harm(clearhead: Run) -> None:
+    code, out, _ = clearhead("a\udc80b", "--format", "jsonl")
+    assert code == 0
+    assert json.loads(out)["source"] == "a\udc80b"
+
+
+def test_lines_typed_on_a_terminal_are_answered_one_by_one(clearhead: Run) -> None:
+    code, out, err = clearhead(stdin=b"Hello\n\nI am fine.\n", stream=Terminal)
+    assert (code, out) == (0, expected("Hello", "", "I am fine."))
+    assert err.count("> ") == 4  # three answered, the fourth met the end
+
+
+def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
+    command = [sys.executable, "-m", "clearhead", "translate", "--model", str(model), *FAST]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"Hello\n")
+        process.stdin.flush()
+        assert process.stdout.readline()  # flushed while the input is still open
+        process.stdout.close()
+        process.stdin.write(b"Hello\n")
+        process.stdin.close()
+        assert (process.stderr.read(), process.wait(60)) == (b"", 141)

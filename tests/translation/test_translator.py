@@ -1,0 +1,170 @@
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clearhead.decoding import DecodingOptions
+from clearhead.errors import UserError
+from clearhead.translation import Translator
+from tests.decoding.tiny import make_model, true_score
+from tests.translation.tiny import SRC_SEQ_LEN, parts, translator
+
+FAST = DecodingOptions(beam_size=1, max_length=6, scores=False)
+ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
+
+
+@settings(max_examples=40)
+@given(st.lists(ANY_TEXT, max_size=5))
+def test_one_text_out_for_each_text_in_whatever_it_holds(texts: list[str]) -> None:
+    found = translator().translate_detailed(texts, FAST)
+    assert [len(best) for best in found] == [1] * len(texts)
+    for text, (best,) in zip(texts, found, strict=True):
+        assert best.text == best.text.strip()
+        if not text.strip():
+            assert best.text == ""
+        if "\n" not in text:
+            assert "\n" not in best.text
+        best.text.encode("utf-8")
+
+
+def test_a_blank_text_never_meets_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from clearhead.translation import translator as module
+
+    met = []
+    decode = module.decode
+    monkeypatch.setattr(module, "decode", lambda m, s, o: met.extend(s) or decode(m, s, o))
+    assert translator().translate(["", " \t", "\u2028\u00a0", "\r\n"]) == [""] * 4
+    assert met == []
+
+
+def test_a_text_is_translated_sentence_by_sentence_and_keeps_its_whitespace() -> None:
+    t = translator()
+    first, second = t.translate(["I am fine.", "How are you?"], beam_size=2)
+    joined = t.translate(["  I am fine.\t\nHow are you?\n"], beam_size=2)
+    assert joined == [f"{first}\t\n{second}"]
+
+
+def test_the_order_of_texts_and_their_company_change_nothing() -> None:
+    texts = ["Hello world", "", "I am fine. How are you?", "cat", "The cat is on the table."]
+    t = translator()
+    assert t.translate(texts) == [t.translate([text])[0] for text in texts]
+    assert t.translate(texts[::-1]) == t.translate(texts)[::-1]
+
+
+def test_without_splitting_the_model_reads_the_whole_text() -> None:
+    text = "I am fine. How are you?"
+    ((whole,),) = translator(split_sentences=False).translate_detailed([text], DecodingOptions())
+    ((pieces,),) = translator().translate_detailed([text], DecodingOptions())
+    assert (len(whole.ids), len(pieces.ids)) == (1, 2)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_a_long_sentence_is_cut_with_a_warning_and_nothing_is_lost(
+    split: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "the cat, the table, the world " * 9 + "x" * 200
+    t = translator(split_sentences=split)
+    with caplog.at_level(logging.WARNING):
+        ((best,),) = t.translate_detailed([text], FAST)
+    assert f"has {SRC_SEQ_LEN} positions" in caplog.text
+    sources = t.reader.read([text])
+    assert all(len(source.ids) <= SRC_SEQ_LEN for source in sources)
+    assert "".join(text[s.span[0] : s.span[1]] for s in sources).replace(" ", "") == text.replace(
+        " ", ""
+    )
+    assert len(best.ids) == len(sources) > 9
+
+
+def test_a_long_sentence_is_refused_with_both_numbers_if_asked() -> None:
+    with pytest.raises(UserError, match=rf"42 tokens.*src_seq_len={SRC_SEQ_LEN}"):
+        translator(refuse_long=True).translate(["x" * 40])
+
+
+def test_a_translation_that_hits_its_limit_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    ((best,),) = translator().translate_detailed(["Hello"], DecodingOptions(max_length=2))
+    assert not best.finished
+    assert "1 of 1 sentences reached the length limit" in caplog.text
+    assert "'Hello'" in caplog.text
+
+
+def test_n_best_lists_are_ranked_and_their_scores_are_true() -> None:
+    model, tokenizer = parts()
+    options = DecodingOptions(beam_size=4, n_best=3, max_length=8)
+    texts = ["Hello", "I am fine. How are you?", ""]
+    for text, best in zip(texts, translator().translate_detailed(texts, options), strict=True):
+        assert len(best) == 3
+        ranks = [t.normalized for t in best]
+        assert ranks == sorted(ranks, reverse=True)
+        if text == "Hello":
+            source = [*tokenizer.encode(text), tokenizer.eos_id]
+            for t in best:
+                written = [*t.ids[0], *[tokenizer.eos_id] * t.finished]
+                assert t.score == pytest.approx(true_score(model, source, written), abs=1e-4)
+
+
+def test_the_best_of_a_text_are_the_best_combinations_of_its_sentences() -> None:
+    options = DecodingOptions(beam_size=4, n_best=4, max_length=8)
+    t = translator()
+    one, two = t.translate_detailed(["I am fine.", "How are you?"], options)
+    (both,) = t.translate_detailed(["I am fine. How are you?"], options)
+    sums = sorted((a.normalized + b.normalized for a in one for b in two), reverse=True)
+    assert [c.normalized for c in both] == pytest.approx(sums[:4], abs=1e-4)
+    assert both[0].text == f"{one[0].text} {two[0].text}"
+
+
+def test_one_string_instead_of_a_list_is_an_error() -> None:
+    with pytest.raises(UserError, match="one str"):
+        translator().translate("Hello")
+
+
+def test_a_tokenizer_of_another_model_is_refused() -> None:
+    with pytest.raises(UserError, match="of different models"):
+        Translator(make_model(), parts()[1])
+
+
+class TestFromPretrained:
+    def test_a_saved_translator_says_the_same(self, model_directory: Path) -> None:
+        loaded = Translator.from_pretrained(model_directory, device="cpu")
+        texts = ["Hello world", "I am fine. How are you?"]
+        assert loaded.translate(texts) == translator().translate(texts)
+
+    def test_a_run_directory_means_its_best_model(
+        self, model_directory: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "best").symlink_to(model_directory)
+        assert Translator.from_pretrained(tmp_path, device="cpu").translate([""]) == [""]
+
+    @pytest.mark.parametrize("name", ["nowhere", "file.pt", "empty"])
+    def test_what_holds_no_model_is_named(self, name: str, tmp_path: Path) -> None:
+        (tmp_path / "file.pt").write_bytes(b"PK\x03\x04")
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(UserError, match=f"{name}.*expected a"):
+            Translator.from_pretrained(tmp_path / name)
+
+    def test_without_a_shipped_model_it_says_what_to_do(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        from clearhead.translation import location
+
+        monkeypatch.setattr(location, "SHIPPED", tmp_path / "en_fr")
+        with pytest.raises(UserError, match="carries no translator; give --model DIR"):
+            Translator.from_pretrained()
+
+    @pytest.mark.parametrize(
+        ("device", "message"), [("tpu", "'tpu' is unknown"), ("mps", "not available")]
+    )
+    def test_a_device_that_is_not_there_is_named(
+        self, device: str, message: str, model_directory: Path
+    ) -> None:
+        import torch
+
+        if device == "mps" and torch.backends.mps.is_available():
+            pytest.skip("this machine has an mps device")
+        with pytest.raises(UserError, match=message):
+            Translator.from_pretrained(model_directory, device)
+
+    def test_no_threads_are_not_enough(self, model_directory: Path) -> None:
+        with pytest.raises(UserError, match="threads=0"):
+            Translator.from_pretrained(model_directory, threads=0)
