@@ -1,0 +1,76 @@
+"""Hypothesis-made texts through the translator: no crash, and as many lines out as in.
+
+    python benchmarks/hypothesis_inputs.py --examples 10000 [--model DIR]
+
+Any Unicode, lone surrogates, controls and all kinds of blanks included, and any
+length. Every example is a list of lines that goes through the same `Writer` as
+`clearhead translate`; the count of inputs is that of the lines.
+"""
+
+import argparse
+import logging
+import time
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clearhead.translation import DecodingOptions, Translator
+from clearhead.translation.writer import Writer
+
+CHARACTER = st.characters(codec=None, exclude_characters="\n")
+PIECES = ["I", "the", "cat", "Mr.", "e.g.", "Yes.", "No?", "3.14", "…", "«", "»", "x"]
+WORDS = st.lists(st.sampled_from(PIECES))
+LINE = st.one_of(
+    st.text(CHARACTER),
+    st.text(st.sampled_from(" \t\r\v\f\x1c\x85\u00a0\u2028\u2029\u3000\ufeff")),
+    WORDS.map(" ".join),
+    # Longer than hypothesis makes them of itself, and longer than the model's positions.
+    st.builds(
+        lambda text, times: text * times, st.text(CHARACTER, max_size=9), st.integers(0, 400)
+    ),
+)
+
+
+def main() -> None:
+    arguments = parse()
+    logging.getLogger("clearhead").setLevel(logging.ERROR)
+    translator = Translator.from_pretrained(arguments.model, arguments.device, arguments.threads)
+    options = DecodingOptions(beam_size=arguments.beam_size, max_length=arguments.max_length)
+    write = Writer(translator, options)
+    pushed = 0
+
+    @settings(
+        max_examples=max(1, arguments.examples // 4),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(LINE, min_size=4, max_size=8))
+    def as_many_lines_out_as_in(lines: list[str]) -> None:
+        nonlocal pushed
+        out = write(lines).decode("utf-8").split("\n")
+        assert len(out) == len(lines) + 1
+        for line, translation in zip(lines, out, strict=False):
+            assert line.strip() or translation == ""
+        pushed += len(lines)
+
+    start = time.perf_counter()
+    as_many_lines_out_as_in()
+    seconds = time.perf_counter() - start
+    print(f"{pushed} inputs, no crash, every line count kept ({seconds:.0f} s)")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--examples", type=int, default=10_000, help="at least so many lines")
+    parser.add_argument("--model", type=Path, help="a model directory; default: the shipped one")
+    parser.add_argument("--beam-size", type=int, default=1)
+    parser.add_argument("--max-length", type=int, default=16)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
