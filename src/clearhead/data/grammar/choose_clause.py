@@ -5,7 +5,7 @@ from random import Random
 
 from .choose_noun import choose_noun, common
 from .choose_phrase import DEFINITE, SINGLE, from_pronoun, owned, person, subject, thing_pronoun
-from .closed_class import pronouns
+from .closed_class import determiners, pronouns
 from .lexicon import Adjective, Tags, Verb, adjectives, verbs
 from .syntax import Clause, NounPhrase
 
@@ -44,7 +44,10 @@ def clause(rng: Random, construction: str, verb: Verb, who: NounPhrase | None = 
 def _object(rng: Random, c: Clause) -> NounPhrase:
     objects = c.verb.objects
     if "human" in objects and rng.random() < len(_HUMAN & objects) / min(len(objects), 3):
-        return person(rng, c.subject, 0.4)
+        someone = person(rng, c.subject, 0.4)
+        if someone.determiner and "definite" in c.verb.features:
+            someone.determiner = determiners()["the"]
+        return someone
     return _thing(rng, c, 0.0 if "indefinite" in c.verb.features else 0.16)
 
 

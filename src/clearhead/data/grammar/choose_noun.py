@@ -1,10 +1,12 @@
 """Choosing a noun and what stands before it: determiner, number, adjective."""
 
 from functools import cache
+from itertools import accumulate
 from random import Random
 
+from .balance import adjective_weight, noun_weights
 from .closed_class import determiners
-from .lexicon import Adjective, Noun, Tags, adjectives, nouns, verbs
+from .lexicon import Adjective, Noun, Tags, adjectives, nouns
 from .syntax import NounPhrase
 
 Weights = tuple[tuple[str, float], ...]
@@ -22,7 +24,7 @@ _PLACE = (("the", 70), ("demonstrative", 20), ("a", 10))
 _WILD = (("the", 42), ("a", 26), ("demonstrative", 10), ("number", 12), ("quantity", 5))
 _COUNT = (*_WILD, ("possessive", 18))
 _UNOWNED = frozenset({"human", "animal", "nature", "transit", "fixture"})
-_ADJECTIVE_RATE = 0.22
+_ADJECTIVE_RATE = 0.24
 _PLURAL_RATE = 0.3
 
 
@@ -30,19 +32,8 @@ _PLURAL_RATE = 0.3
 def matching(tags: Tags) -> tuple[tuple[Noun, ...], tuple[float, ...]]:
     """The nouns that carry one of the tags, with cumulative weights."""
     found = tuple(noun for noun in nouns() if noun.tags & tags)
-    total, running = 0.0, []
-    for noun in found:
-        total += _weight(noun)
-        running.append(total)
-    return found, tuple(running)
-
-
-@cache
-def _weight(noun: Noun) -> float:
-    """Nouns that many verbs accept are chosen less often by each, so that all occur alike."""
-    rows = [row.objects for row in verbs() if row.objects & noun.tags]
-    crowd = [sum(bool(other.tags & objects) for other in nouns()) for objects in rows]
-    return float(1 / (0.02 + sum(1 / size for size in crowd)))
+    weights = noun_weights()
+    return found, tuple(accumulate(weights[noun.english] for noun in found))
 
 
 def choose_noun(rng: Random, tags: Tags) -> Noun:
@@ -52,10 +43,9 @@ def choose_noun(rng: Random, tags: Tags) -> Noun:
 
 
 @cache
-def attributes(noun: Noun, attributive: bool = True) -> tuple[Adjective, ...]:
-    """The adjectives that may stand beside the noun, or be said of it."""
-    fitting = (a for a in adjectives() if a.tags & noun.tags)
-    return tuple(a for a in fitting if not attributive or a.place != "predicate")
+def attributes(noun: Noun) -> tuple[Adjective, ...]:
+    """The adjectives that may stand beside the noun."""
+    return tuple(a for a in adjectives() if a.tags & noun.tags and a.place != "predicate")
 
 
 def _choices(noun: Noun) -> Weights:
@@ -94,5 +84,6 @@ def common(rng: Random, noun: Noun, only: frozenset[str] = frozenset()) -> NounP
     )
     simple = not {"kin", "unique", "sport"} & noun.tags
     if simple and rng.random() < _ADJECTIVE_RATE and attributes(noun):
-        np.adjective = rng.choice(attributes(noun))
+        fitting = attributes(noun)
+        np.adjective = rng.choices(fitting, [adjective_weight(a) for a in fitting])[0]
     return np

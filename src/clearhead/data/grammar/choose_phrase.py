@@ -30,7 +30,7 @@ def name(rng: Random) -> NounPhrase:
 
 def subject(rng: Random, tags: Tags) -> NounPhrase:
     """A subject: for what people do half of the time a pronoun or a name."""
-    if "human" not in tags or rng.random() < (0.34 if len(tags) == 1 else 0.45):
+    if "human" not in tags or rng.random() < (0.27 if len(tags) == 1 else 0.45):
         return owned(rng, common(rng, choose_noun(rng, tags)))
     draw = rng.random()
     if draw < 0.64:

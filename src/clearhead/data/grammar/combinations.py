@@ -11,8 +11,8 @@ from .settle import settle, shortest
 from .syntax import Clause, NounPhrase, phrases
 
 _HUMAN = frozenset({"human"})
-_JOY = ("happy", "proud")
-_PAIN = {
+_FEELINGS = {
+    "smile": ("happy", "proud"),
     "cry": ("sad", "tired"),
     "sleep": ("tired", "sick"),
     "rest": ("tired", "sick"),
@@ -20,7 +20,11 @@ _PAIN = {
     "go to bed": ("tired", "sick"),
     "cough": ("sick",),
 }
-_NO_COMMAND = frozenset({"lose", "break", "forget", "fall", "cough", "cry", "meet", "see", "hear"})
+_NO_COMMAND = frozenset({"lose", "break", "forget", "cry"})
+_NEVER_COMMAND = frozenset(
+    {"find", "meet", "see", "hear", "understand", "wake up", "cough", "fall"}
+)
+_CONSUMED = frozenset({"eat", "drink", "break"})
 
 
 def imperative(rng: Random) -> Clause:
@@ -37,7 +41,8 @@ def imperative(rng: Random) -> Clause:
 
 
 def _can_be_ordered(verb: Verb) -> bool:
-    return "human" in verb.subjects and "state" not in verb.features
+    unwilled = "state" in verb.features or verb.lemma in _NEVER_COMMAND
+    return "human" in verb.subjects and not unwilled
 
 
 def reported(rng: Random) -> Clause:
@@ -85,7 +90,7 @@ def because(rng: Random) -> Clause:
     c.tense, c.modal = rng.choice(("present", "past")), ""
     shortest(c)
     reason = Clause("copula", BE, from_pronoun(_anaphor(who)), c.tense)
-    wanted = _PAIN[verb.lemma] if "pain" in verb.features else _JOY
+    wanted = _FEELINGS.get(verb.lemma, ("happy",))
     feeling = rng.choice(wanted)
     reason.adjective = next(a for a in adjectives() if a.english == feeling)
     c.connective, c.complement = "because", reason
@@ -120,7 +125,7 @@ def _doing(rng: Random, who: NounPhrase) -> Clause:
 def modified(rng: Random) -> Clause:
     """A sentence with a relative clause: `The girl who is singing likes cats.`"""
     while True:
-        c = plain(rng.choice(("object", "object", "intransitive", "generic")))(rng)
+        c = plain(rng.choice(("object", "object", "intransitive")))(rng)
         if rng.random() < 0.3:
             c = copula(rng)
         if c.polarity == "never" or not modify(rng, c):
@@ -137,7 +142,7 @@ def modify(rng: Random, c: Clause) -> bool:
         return False
     np = rng.choice(fit)
     inner = relative(rng, np)
-    if inner is None or (inner.verb is c.verb):
+    if inner is None or inner.verb.lemma == c.verb.lemma or _is_gone(inner, c):
         return False
     np.determiner, np.adjective, np.scope, np.bare = determiners()["the"], None, "", False
     settle(rng, inner, "statement", "positive" if rng.random() < 0.9 else "not")
@@ -146,6 +151,11 @@ def modify(rng: Random, c: Clause) -> bool:
     shortest(inner)
     np.relative = inner
     return True
+
+
+def _is_gone(inner: Clause, c: Clause) -> bool:
+    """What was eaten can still be spoken of, but nothing can be done with it."""
+    return inner.verb.lemma in _CONSUMED and inner.extracted == "direct" and c.verb is not BE
 
 
 def _closed(np: NounPhrase) -> bool:

@@ -1,5 +1,7 @@
 """The English side of noun phrases, places and adverbs, and the finished sentence."""
 
+from collections.abc import Sequence
+
 from .bitext import Word, phrase, word
 from .inflection import english_noun
 from .lexicon import Adverbial
@@ -86,7 +88,7 @@ def verb_particles(texts: tuple[str, ...], key: int, governed: bool) -> list[Wor
     return [*phrase(texts[:-1], ("particle", key)), word(texts[-1], ("prep", key))]
 
 
-def text(words: list[Word]) -> str:
+def text(words: Sequence[Word]) -> str:
     """The sentence as it is written, from its words and punctuation."""
     out = words[0].text
     for item in words[1:]:

@@ -5,7 +5,7 @@ from random import Random
 
 from .choose_clause import clause, in_frame
 from .choose_noun import choose_noun, common
-from .choose_phrase import DEFINITE, from_pronoun
+from .choose_phrase import DEFINITE, from_pronoun, subject
 from .closed_class import pronouns
 from .constructions import BE, SMALL
 from .lexicon import Verb
@@ -20,7 +20,7 @@ def asking(mood: str) -> Callable[[Random], Clause]:
         if mood == "where" and rng.random() < 0.5:
             return _where_is(rng)
         verb = rng.choice(_ASKED[mood]())
-        who = from_pronoun(pronouns()["he"]) if mood == "who" else None
+        who = from_pronoun(pronouns()["he"]) if mood == "who" else _asked(rng, verb)
         c = clause(rng, f"wh_{mood.replace(' ', '_')}", verb, who)
         if mood == "what":
             c.direct = None
@@ -30,6 +30,14 @@ def asking(mood: str) -> Callable[[Random], Clause]:
         return finish(_timed(rng, c))
 
     return choose
+
+
+def _asked(rng: Random, verb: Verb) -> NounPhrase:
+    """Anyone but the speaker: nobody asks `Where am I singing?`."""
+    who = subject(rng, verb.subjects)
+    while who.pronoun and who.pronoun.subject == "I":
+        who = subject(rng, verb.subjects)
+    return who
 
 
 def _timed(rng: Random, c: Clause) -> Clause:

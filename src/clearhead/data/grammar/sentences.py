@@ -57,11 +57,19 @@ def choose(rng: Random) -> Clause:
     return rng.choices(CONSTRUCTIONS, cum_weights=_WEIGHTS)[0][0](rng)
 
 
-def write(sentence: Clause) -> GrammarPair:
-    """Both sides of a tree, with the alignment that the tree dictates."""
-    mark = word("?" if sentence.asks else "!" if sentence.mood == "imperative" else ".", ("end", 0))
-    source = [*english_clause.clause(sentence), mark]
-    loose = [*french_clause.clause(sentence), mark]
+def read_english(sentence: Clause) -> list[Word]:
+    """The English words of a tree, final mark included."""
+    return [*english_clause.clause(sentence), _mark(sentence)]
+
+
+def _mark(sentence: Clause) -> Word:
+    mark = "?" if sentence.asks else "!" if sentence.mood == "imperative" else "."
+    return word(mark, ("end", 0))
+
+
+def write(sentence: Clause, source: Sequence[Word]) -> GrammarPair:
+    """The pair of a tree whose English words have been read off already."""
+    loose = [*french_clause.clause(sentence), _mark(sentence)]
     target = french_surface.join(loose)
     found = phenomena(sentence) | _surface_phenomena(loose, target)
     return GrammarPair(

@@ -11,6 +11,7 @@ from .syntax import Clause, phrases
 _TENSES = (("present", "past", "future"), (0.46, 0.76, 1.0))
 _MODALS = ("can", "must", "want", "going")
 _INDEFINITE = ("a",)
+_DEFINITE = frozenset({"the", "this", "that", "my", "your", "his", "her", "our", "their"})
 _UNDENIED = frozenset({"many", "several", "each", "two", "three", "four", "five", "six", "seven",
                        "eight", "nine", "ten"})  # fmt: skip
 
@@ -36,6 +37,8 @@ def finish(c: Clause) -> Clause:
     c.progressive = (
         c.tense == "present" and not (habitual or simple or c.modal) and c.mood != "imperative"
     )
+    if c.asks and c.subject.determiner and c.subject.determiner.name not in _DEFINITE:
+        c.subject.determiner = determiners()["the"]
     if c.direct and c.direct.determiner:
         if c.polarity != "positive" and c.direct.determiner.name in _UNDENIED:
             c.direct.determiner = determiners()["a" if c.verb.frame == "there" else "the"]

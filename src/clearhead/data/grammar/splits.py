@@ -6,10 +6,10 @@ from zlib import crc32
 
 from clearhead.errors import UserError
 
+from .english import text
 from .held_out import has_held_out_construction, has_held_out_word
 from .long_sentences import choose_long
-from .segmentation import words
-from .sentences import GrammarPair, choose, write
+from .sentences import GrammarPair, choose, read_english, write
 from .syntax import Clause
 
 SPLITS = ("train", "dev", "test", "held_out_words", "held_out_constructions", "long")
@@ -24,13 +24,27 @@ def generate(split: str, seed: int = 0) -> Iterator[GrammarPair]:
     if split not in SPLITS:
         raise UserError(f"grammar split {split!r} is unknown; choose one of {', '.join(SPLITS)}")
     rng = Random(crc32(f"{split} {seed}".encode()))
-    draw, admits, fits = _RULES.get(split, (choose, _is_common, _in_share(split)))
+    draw = choose_long if split == "long" else choose
+    admits, fits = _ADMITS.get(split, _is_common), _is_long if split == "long" else _is_short
     while True:
         tree = draw(rng)
-        if admits(tree):
-            pair = write(tree)
-            if fits(pair):
-                yield pair
+        source = read_english(tree)
+        if split in _SHARED and share(text(source)) != split:
+            continue
+        if not admits(tree):
+            continue
+        pair = write(tree, source)
+        if fits(pair):
+            yield pair
+
+
+def share(source: str) -> str:
+    """Where the English text itself puts a sentence: a checksum, so for ever the same.
+
+    Ninety in a hundred are for training, five for dev, five for test.
+    """
+    number = crc32(source.encode()) % 100
+    return "train" if number < 90 else "dev" if number < 95 else "test"
 
 
 def _is_common(tree: Clause) -> bool:
@@ -41,28 +55,22 @@ def _is_new_word(tree: Clause) -> bool:
     return has_held_out_word(tree) and not has_held_out_construction(tree)
 
 
+def _lengths(pair: GrammarPair) -> tuple[int, int]:
+    """The number of words of both sides: the final marks are the last aligned pair."""
+    source, target = pair.alignment[-1]
+    return source + 1, target + 1
+
+
 def _is_short(pair: GrammarPair) -> bool:
-    return max(len(words(pair.source)), len(words(pair.target))) <= LONGEST
+    return max(_lengths(pair)) <= LONGEST
 
 
 def _is_long(pair: GrammarPair) -> bool:
-    return min(len(words(pair.source)), len(words(pair.target))) > LONGEST
+    return min(_lengths(pair)) > LONGEST
 
 
-def _in_share(split: str) -> Callable[[GrammarPair], bool]:
-    """Ninety sentences in a hundred are for training, five for dev, five for test."""
-    return lambda pair: share(pair.source) == split and _is_short(pair)
-
-
-def share(source: str) -> str:
-    """Where the English text itself puts a sentence: a checksum, so for ever the same."""
-    number = crc32(source.encode()) % 100
-    return "train" if number < 90 else "dev" if number < 95 else "test"
-
-
-_Rule = tuple[Callable[[Random], Clause], Callable[[Clause], bool], Callable[[GrammarPair], bool]]
-_RULES: dict[str, _Rule] = {
-    "held_out_words": (choose, _is_new_word, _is_short),
-    "held_out_constructions": (choose, has_held_out_construction, _is_short),
-    "long": (choose_long, _is_common, _is_long),
+_SHARED = ("train", "dev", "test")
+_ADMITS: dict[str, Callable[[Clause], bool]] = {
+    "held_out_words": _is_new_word,
+    "held_out_constructions": has_held_out_construction,
 }
