@@ -6,9 +6,12 @@ from torch import nn
 
 
 def tree(model: nn.Module) -> str:
-    """The architecture, one line a module; equal neighbours are folded into one line."""
+    """The architecture, one line a module; equal neighbours are folded into one line.
+
+    A matrix that an earlier line holds already is marked as shared; the total counts it once.
+    """
     total = count_parameters(model)
-    lines = [f"{type(model).__name__} · {total:,} parameters", *_branches(model, "")]
+    lines = [f"{type(model).__name__} · {total:,} parameters", *_branches(model, "", set())]
     return "\n".join(lines)
 
 
@@ -17,17 +20,19 @@ def count_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _branches(module: nn.Module, indent: str) -> Iterator[str]:
+def _branches(module: nn.Module, indent: str, seen: set[nn.Parameter]) -> Iterator[str]:
     groups = _folded(module)
     for position, (name, child, times) in enumerate(groups):
         last = position == len(groups) - 1
-        yield f"{indent}{'└─' if last else '├─'} {_line(name, child, times)}"
-        yield from _branches(child, indent + ("   " if last else "│  "))
+        yield f"{indent}{'└─' if last else '├─'} {_line(name, child, times, seen)}"
+        yield from _branches(child, indent + ("   " if last else "│  "), seen)
 
 
-def _line(name: str, module: nn.Module, times: int) -> str:
+def _line(name: str, module: nn.Module, times: int, seen: set[nn.Parameter]) -> str:
     kind = f"{times} × {type(module).__name__}" if times > 1 else type(module).__name__
-    own = [f"{key} {tuple(p.shape)}" for key, p in module.named_parameters(recurse=False)]
+    held = list(module.named_parameters(recurse=False))
+    own = [f"{key} {tuple(p.shape)}{' (shared)' if p in seen else ''}" for key, p in held]
+    seen.update(p for _, p in held)
     count = sum(parameter.numel() for parameter in module.parameters())
     numbers = f" · {count:,}" + (" each" if times > 1 else "") if count else ""
     return f"{name}: {kind}" + (f" {', '.join(own)}" if own else "") + numbers
