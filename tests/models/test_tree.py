@@ -50,3 +50,9 @@ def test_a_branch_counts_what_is_below_it() -> None:
     for name in ("encoder", "decoder"):
         count = sum(p.numel() for p in getattr(made, name).parameters())
         assert f"{name}: {name.title()} · {count:,}" in repr(made)
+
+
+def test_a_shared_matrix_is_marked_where_it_is_met_again() -> None:
+    tied = [line for line in repr(model(tie=True)).splitlines() if "weight (20, 12)" in line]
+    assert ["(shared)" in line for line in tied] == [False, True, True]
+    assert "(shared)" not in repr(model(tie=False))
