@@ -44,5 +44,9 @@ def _members(tags: Tags) -> list[str]:
 
 @cache
 def adjective_weight(adjective: Adjective) -> float:
-    """Adjectives that suit few nouns are taken more often where they do."""
-    return 1 / (1 + len(_members(adjective.tags))) ** 0.7
+    """Adjectives that suit few nouns are taken more often where they do.
+
+    So are beau, nouveau and vieux, or bel, nouvel and vieil would hardly be met.
+    """
+    rare = 3 if adjective.before_vowel else 1
+    return float(rare / (1 + len(_members(adjective.tags))) ** 0.7)

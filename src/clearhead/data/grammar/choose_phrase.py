@@ -12,6 +12,8 @@ DEFINITE = frozenset({"the", "possessive", "demonstrative"})
 SINGLE = DEFINITE | {"a"}
 _HUMAN = frozenset({"human"})
 _PEOPLE = ("I", "you", "he", "she", "we", "they")
+# Names and nouns practise the third person; je, tu and nous have only the pronouns.
+_SUBJECT_WEIGHTS = (0.22, 0.43, 0.55, 0.68, 0.88, 1.0)
 _COMPANIONS = frozenset({"kin", "friend"})
 # Within these, a pronoun for the subject and one for the object mean the same person.
 _SAME = {"I": ("I", "we"), "we": ("I", "we"), "you": ("you",)}
@@ -33,9 +35,10 @@ def subject(rng: Random, tags: Tags) -> NounPhrase:
     if "human" not in tags or rng.random() < (0.27 if len(tags) == 1 else 0.45):
         return owned(rng, common(rng, choose_noun(rng, tags)))
     draw = rng.random()
-    if draw < 0.64:
-        return from_pronoun(pronouns()[rng.choice(_PEOPLE)])
-    return name(rng) if draw < 0.95 else couple(rng)
+    if draw < 0.7:
+        who = rng.choices(_PEOPLE, cum_weights=_SUBJECT_WEIGHTS)[0]
+        return from_pronoun(pronouns()[who])
+    return name(rng) if draw < 0.955 else couple(rng)
 
 
 def owned(rng: Random, np: NounPhrase) -> NounPhrase:

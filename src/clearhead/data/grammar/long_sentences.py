@@ -2,8 +2,9 @@
 
 from random import Random
 
-from .combinations import modified, reported
+from .combinations import reported
 from .constructions import plain
+from .relatives import modified
 from .syntax import Clause
 
 

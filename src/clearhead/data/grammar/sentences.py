@@ -5,7 +5,15 @@ from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
-from . import combinations, constructions, english, english_clause, french_clause, french_surface
+from . import (
+    combinations,
+    constructions,
+    english,
+    english_clause,
+    french_clause,
+    french_surface,
+    relatives,
+)
 from .bitext import Word, align, word
 from .features import phenomena
 from .questions import asking
@@ -37,7 +45,7 @@ CONSTRUCTIONS: tuple[tuple[Chooser, float], ...] = (
     (combinations.reported, 4),
     (combinations.because, 1.5),
     (combinations.coordination, 1.5),
-    (combinations.modified, 8),
+    (relatives.modified, 8),
 )
 _WEIGHTS = tuple(accumulate(weight for _, weight in CONSTRUCTIONS))
 

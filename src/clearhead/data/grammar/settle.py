@@ -50,7 +50,7 @@ def finish(c: Clause) -> Clause:
 def _scope(c: Clause) -> str:
     if c.polarity != "positive":
         return "negative"
-    return "question" if c.asks else ""
+    return "question" if c.asks and c.mood != "who" else ""
 
 
 def _askable(c: Clause) -> bool:
