@@ -84,7 +84,7 @@ def _adverbs(slot: str, when: str) -> tuple[Adverbial, ...]:
 
 def _choose_adverbs(rng: Random, c: Clause) -> None:
     features = c.verb.features
-    if "state" in features or c.mood == "when":
+    if "state" in features or c.mood == "when" or c.adjective:
         return
     _choose_time(rng, c)
     if c.adverbs or c.modal:
@@ -99,7 +99,8 @@ def _choose_adverbs(rng: Random, c: Clause) -> None:
 def _choose_time(rng: Random, c: Clause) -> None:
     draw, present = rng.random(), c.tense == "present" and not c.modal
     if c.polarity == "positive" and present and draw < 0.14:
-        c.adverbs.append(rng.choice(_adverbs("frequency", "habitual")))
+        usual = _adverbs("frequency", "habitual")  # often, always, sometimes, rarely
+        c.adverbs.append(rng.choice(usual[:2] if c.asks else usual))
     elif c.polarity == "not" and draw < 0.1 and c.mood == "statement" and not c.modal:
         c.polarity = "never"
     elif draw < 0.3 and not c.modal:
