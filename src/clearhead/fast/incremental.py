@@ -46,11 +46,9 @@ class IncrementalDecoder:
         self.memory = torch.stack(
             [_keys_and_values(layer.cross_attention_block, encoder_output) for layer in self.layers]
         )
-        layers, _, _, h, _, d_k = self.memory.shape
         # (layers, 2, rows, h, capacity, d_k): what was written so far
-        self.cache = self.memory.new_empty(
-            layers, 2, self.sentences * beams, h, FIRST_CAPACITY, d_k
-        )
+        self.cache = self._room(self.sentences * beams, FIRST_CAPACITY)
+        self.spare = self.cache[:, :, :0]
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
@@ -71,7 +69,14 @@ class IncrementalDecoder:
     @torch.inference_mode()
     def reorder(self, rows: Tensor) -> None:
         """Row i goes on from what row rows[i] has written (both of the same sentence)."""
-        self.cache = self.cache.index_select(2, rows)
+        capacity = self.cache.shape[4]
+        if (self.spare.shape[2], self.spare.shape[4]) != (rows.numel(), capacity):
+            self.spare = self._room(rows.numel(), capacity)
+        # From one buffer into the other and back at the next step: fresh memory
+        # for every step would cost four times as much as the copying itself.
+        old, new = self.cache[..., : self.length, :], self.spare[..., : self.length, :]
+        torch.index_select(old, 2, rows, out=new)
+        self.cache, self.spare = self.spare, self.cache
 
     @torch.inference_mode()
     def keep(self, sentences: Tensor) -> None:
@@ -116,6 +121,10 @@ class IncrementalDecoder:
             )
         if self.length == self.cache.shape[4]:
             self.cache = torch.cat([self.cache, torch.empty_like(self.cache)], dim=4)
+
+    def _room(self, rows: int, capacity: int) -> Tensor:
+        layers, _, _, h, _, d_k = self.memory.shape
+        return self.memory.new_empty(layers, 2, rows, h, capacity, d_k)
 
 
 def _keys_and_values(module: nn.Module, x: Tensor) -> Tensor:
