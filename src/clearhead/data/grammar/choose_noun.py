@@ -51,7 +51,7 @@ def attributes(noun: Noun) -> tuple[Adjective, ...]:
 def _choices(noun: Noun) -> Weights:
     if "kin" in noun.tags:
         return (("possessive", 1),)
-    if {"unique", "sport"} & noun.tags:
+    if "sport" in noun.tags:
         return (("the", 1),)
     if "mass" in noun.tags:
         return _MASS
@@ -72,7 +72,7 @@ def determiner_name(rng: Random, noun: Noun, only: frozenset[str] = frozenset())
 def common(rng: Random, noun: Noun, only: frozenset[str] = frozenset()) -> NounPhrase:
     """A noun phrase around `noun`; `only` limits the kinds of determiner."""
     name = determiner_name(rng, noun, only)
-    fixed = {"mass", "unique", "single"} & noun.tags
+    fixed = {"mass", "single"} & noun.tags
     counted = name in (*_NUMBERS, *_GROUPS["quantity"])
     plural = counted or (not fixed and rng.random() < _PLURAL_RATE)
     np = NounPhrase(
@@ -82,7 +82,7 @@ def common(rng: Random, noun: Noun, only: frozenset[str] = frozenset()) -> NounP
         determiner=determiners()[name],
         bare="sport" in noun.tags,
     )
-    simple = not {"kin", "unique", "sport"} & noun.tags
+    simple = not {"kin", "sport"} & noun.tags
     if simple and rng.random() < _ADJECTIVE_RATE and attributes(noun):
         fitting = attributes(noun)
         np.adjective = rng.choices(fitting, [adjective_weight(a) for a in fitting])[0]

@@ -15,14 +15,22 @@ _POSSESSIVES = frozenset({"my", "your", "his", "her", "our", "their"})
 _NOT_NUMBERS = frozenset({"the", "a", "this", "that", "each"}) | _POSSESSIVES
 
 
-def phenomena(sentence: Clause) -> set[str]:
-    """The phenomena that the tree itself shows (elision and contraction show on the surface)."""
+def describe(sentence: Clause) -> tuple[set[str], set[Feature]]:
+    """The phenomena a tree shows, and which word stands in which construction.
+
+    Elision and contraction are not among them: they show on the surface only.
+    """
     found: set[str] = set()
+    meetings: set[Feature] = set()
     for c in clauses(sentence):
-        found |= _of_clause(c)
+        names = _of_clause(c)
+        found |= names
+        meetings |= {(c.verb.lemma, name) for name in names}
         for np in phrases(c):
-            found |= _of_phrase(np)
-    return found
+            if not np.pronoun:
+                found |= _of_phrase(np)
+                meetings |= _around_noun(np, c)
+    return found, meetings
 
 
 def _of_clause(c: Clause) -> set[str]:
@@ -60,16 +68,6 @@ def _of_phrase(np: NounPhrase) -> set[str]:
         "plural": bool(np.noun and np.plural),
     }
     return {label for label, holds in tests.items() if holds}
-
-
-def combinations(sentence: Clause) -> set[Feature]:
-    """Which word stands in which construction: (verb, "negation"), (noun, adjective) …"""
-    found: set[Feature] = set()
-    for c in clauses(sentence):
-        found |= {(c.verb.lemma, name) for name in _of_clause(c)}
-        for np in phrases(c):
-            found |= _around_noun(np, c)
-    return found
 
 
 def _around_noun(np: NounPhrase, c: Clause) -> set[Feature]:

@@ -1,7 +1,6 @@
 """What training never sees: these words in these constructions, these constructions together."""
 
-from .features import Feature, combinations, phenomena
-from .syntax import Clause
+from .features import Feature
 
 # Each word and each construction is common in training; only their meeting is kept back.
 HELD_OUT_WORDS: frozenset[Feature] = frozenset(
@@ -25,12 +24,11 @@ HELD_OUT_CONSTRUCTIONS: tuple[frozenset[str], ...] = (
 )
 
 
-def has_held_out_word(sentence: Clause) -> bool:
+def has_held_out_word(meetings: set[Feature]) -> bool:
     """Whether a word stands in a construction that training keeps from it."""
-    return not HELD_OUT_WORDS.isdisjoint(combinations(sentence))
+    return not HELD_OUT_WORDS.isdisjoint(meetings)
 
 
-def has_held_out_construction(sentence: Clause) -> bool:
+def has_held_out_construction(phenomena: set[str]) -> bool:
     """Whether constructions meet that never meet in training."""
-    found = phenomena(sentence)
-    return any(combination <= found for combination in HELD_OUT_CONSTRUCTIONS)
+    return any(meeting <= phenomena for meeting in HELD_OUT_CONSTRUCTIONS)

@@ -9,7 +9,7 @@ Tags = frozenset[str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A common noun; `tags` say what it may be said of it (human, food, mass, unique …)."""
+    """A common noun; `tags` say what it may be said of it (human, food, mass …)."""
 
     english: str
     english_plural: str

@@ -58,7 +58,7 @@ def _where_is(rng: Random) -> Clause:
 
 def _counted(rng: Random, verb: Verb) -> NounPhrase:
     noun = choose_noun(rng, verb.objects)
-    while {"mass", "unique", "single", "sport"} & noun.tags:
+    while {"mass", "single", "sport"} & noun.tags:
         noun = choose_noun(rng, verb.objects)
     return NounPhrase(plural=True, feminine=noun.feminine, noun=noun)
 

@@ -49,4 +49,4 @@ def _is_gone(inner: Clause, c: Clause) -> bool:
 
 def _closed(np: NounPhrase) -> bool:
     assert np.noun
-    return bool({"kin", "unique", "sport", "known_person"} & np.noun.tags or np.possessor)
+    return bool({"kin", "sport", "known_person"} & np.noun.tags or np.possessor)

@@ -15,7 +15,6 @@ from . import (
     relatives,
 )
 from .bitext import Word, align, word
-from .features import phenomena
 from .questions import asking
 from .syntax import Clause
 
@@ -75,11 +74,11 @@ def _mark(sentence: Clause) -> Word:
     return word(mark, ("end", 0))
 
 
-def write(sentence: Clause, source: Sequence[Word]) -> GrammarPair:
-    """The pair of a tree whose English words have been read off already."""
+def write(sentence: Clause, source: Sequence[Word], phenomena: set[str]) -> GrammarPair:
+    """The pair of a tree whose English words and phenomena are known already."""
     loose = [*french_clause.clause(sentence), _mark(sentence)]
     target = french_surface.join(loose)
-    found = phenomena(sentence) | _surface_phenomena(loose, target)
+    found = phenomena | _surface_phenomena(loose, target)
     return GrammarPair(
         english.text(source),
         french_surface.text(target),

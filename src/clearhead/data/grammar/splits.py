@@ -7,10 +7,10 @@ from zlib import crc32
 from clearhead.errors import UserError
 
 from .english import text
+from .features import describe
 from .held_out import has_held_out_construction, has_held_out_word
 from .long_sentences import choose_long
 from .sentences import GrammarPair, choose, read_english, write
-from .syntax import Clause
 
 SPLITS = ("train", "dev", "test", "held_out_words", "held_out_constructions", "long")
 LONGEST = 14  # words on either side, punctuation included; `long` has more on both
@@ -25,15 +25,16 @@ def generate(split: str, seed: int = 0) -> Iterator[GrammarPair]:
         raise UserError(f"grammar split {split!r} is unknown; choose one of {', '.join(SPLITS)}")
     rng = Random(crc32(f"{split} {seed}".encode()))
     draw = choose_long if split == "long" else choose
-    admits, fits = _ADMITS.get(split, _is_common), _is_long if split == "long" else _is_short
+    admits, fits = _ADMITS.get(split, _neither), _is_long if split == "long" else _is_short
     while True:
         tree = draw(rng)
         source = read_english(tree)
         if split in _SHARED and share(text(source)) != split:
             continue
-        if not admits(tree):
+        phenomena, meetings = describe(tree)
+        if not admits(has_held_out_word(meetings), has_held_out_construction(phenomena)):
             continue
-        pair = write(tree, source)
+        pair = write(tree, source, phenomena)
         if fits(pair):
             yield pair
 
@@ -47,12 +48,8 @@ def share(source: str) -> str:
     return "train" if number < 90 else "dev" if number < 95 else "test"
 
 
-def _is_common(tree: Clause) -> bool:
-    return not (has_held_out_word(tree) or has_held_out_construction(tree))
-
-
-def _is_new_word(tree: Clause) -> bool:
-    return has_held_out_word(tree) and not has_held_out_construction(tree)
+def _neither(word: bool, construction: bool) -> bool:
+    return not (word or construction)
 
 
 def _lengths(pair: GrammarPair) -> tuple[int, int]:
@@ -70,7 +67,7 @@ def _is_long(pair: GrammarPair) -> bool:
 
 
 _SHARED = ("train", "dev", "test")
-_ADMITS: dict[str, Callable[[Clause], bool]] = {
-    "held_out_words": _is_new_word,
-    "held_out_constructions": has_held_out_construction,
+_ADMITS: dict[str, Callable[[bool, bool], bool]] = {
+    "held_out_words": lambda word, construction: word and not construction,
+    "held_out_constructions": lambda word, construction: construction,
 }
