@@ -20,8 +20,8 @@ class CheapDropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
-        # At least one in 256 when p > 0; p = 1 drops everything.
-        self.threshold = 0 if p == 0 else max(1, round(p * 256))
+        # Only p = 0 keeps everything, only p = 1 drops everything.
+        self.threshold = int(p) * 256 if p in (0, 1) else min(255, max(1, round(p * 256)))
 
     @classmethod
     def twin(cls, dropout: nn.Dropout) -> "CheapDropout":

@@ -6,8 +6,13 @@ In bfloat16 the buffer is a rounded copy of float32 master weights, so that
 steps too small for bfloat16's 8 bits still add up (Micikevicius et al. 2018).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
+
+from clearhead.errors import UserError
 
 
 class FlatAdam:
@@ -25,11 +30,14 @@ class FlatAdam:
         weight_decay: float = 0.0,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        parameters = [p for p in model.parameters() if p.requires_grad]  # shared ones once
-        self.master = torch.cat([p.detach().float().flatten() for p in parameters])
+        # A shared parameter is listed once.
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.master = torch.cat([p.detach().float().flatten() for p in self.parameters])
         self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
         self.gradient = torch.zeros_like(self.working)
-        _become_views(parameters, self.working, self.gradient)
+        self._point_at(self.working)
+        for parameter, part in self._parts(self.gradient):
+            parameter.grad = part
         for buffer in model.buffers():
             buffer.data = buffer.data.to(dtype) if buffer.is_floating_point() else buffer.data
         self.master.grad = torch.zeros_like(self.master)
@@ -72,20 +80,42 @@ class FlatAdam:
         }
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue from `state`, in place: the model's parameters follow."""
+        """Continue from `state`, in place: the model's parameters follow.
+
+        Raises:
+            UserError: the state is of a model with other sizes.
+        """
+        found, expected = state["master"].numel(), self.master.numel()
+        if found != expected:
+            raise UserError(
+                f"the saved state holds {found} numbers, the model {expected}; "
+                "go on with the sizes that the run was started with"
+            )
+        device = self.master.device
         self.master.copy_(state["master"])
         self.working.copy_(self.master)
+        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
         self.engine.state[self.master] = {
-            "step": state["adam_step"].clone(),
-            "exp_avg": state["exp_avg"].to(self.master.device, copy=True),
-            "exp_avg_sq": state["exp_avg_sq"].to(self.master.device, copy=True),
+            ours: state[saved].to(device, copy=True) for ours, saved in names.items()
         }
 
+    @contextmanager
+    def masters(self) -> Iterator[None]:
+        """Within, the model holds the float32 masters: what is saved has lost nothing."""
+        self._point_at(self.master)
+        try:
+            yield
+        finally:
+            self._point_at(self.working)
 
-def _become_views(parameters: list[nn.Parameter], values: Tensor, gradients: Tensor) -> None:
-    offset = 0
-    for parameter in parameters:
-        part = slice(offset, offset + parameter.numel())
-        parameter.data = values[part].view(parameter.shape)
-        parameter.grad = gradients[part].view(parameter.shape)
-        offset = part.stop
+    def _point_at(self, values: Tensor) -> None:
+        for parameter, part in self._parts(values):
+            parameter.data = part
+
+    def _parts(self, flat: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
+        """Each parameter with the piece of a flat buffer that is its own, in its shape."""
+        offset = 0
+        for parameter in self.parameters:
+            end = offset + parameter.numel()
+            yield parameter, flat[offset:end].view(parameter.shape)
+            offset = end
