@@ -73,6 +73,12 @@ class Transformer(nn.Module):
     @classmethod
     def from_config(cls, config: TransformerConfig, parts: Parts = READABLE) -> Self:
         """A freshly initialised model of these sizes, made of these parts."""
+        model = cls._assemble(config, parts)
+        initialize(model)
+        return model
+
+    @classmethod
+    def _assemble(cls, config: TransformerConfig, parts: Parts) -> Self:
         model = cls(
             _encoder(config, parts),
             _decoder(config, parts),
@@ -83,7 +89,7 @@ class Transformer(nn.Module):
             parts.projection(config.d_model, config.tgt_vocab_size),
         )
         model.config = config
-        initialize(model)
+        tie_weights(model)
         return model
 
     @classmethod
@@ -91,11 +97,8 @@ class Transformer(nn.Module):
         """Load config.json and model.safetensors (float32), ready to translate (eval mode)."""
         weights.refuse_a_file(Path(directory))
         config = TransformerConfig.load(Path(directory) / "config.json")
-        with torch.device("meta"):  # shapes only: no time is spent on numbers to be replaced
-            model = cls.from_config(config, parts)
-        model.to_empty(device="cpu")
-        tie_weights(model)
-        weights.restore_formulas(model)
+        with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
+            model = cls._assemble(config, parts)
         weights.load_into(model, Path(directory) / "model.safetensors")
         return model.eval()
 
@@ -140,9 +143,9 @@ def build_transformer(  # noqa: PLR0913 - the sources' signature
 
 
 def initialize(model: Transformer) -> None:
-    """Xavier for matrices; a tied table gets N(0, 1/d_model) and becomes one matrix.
+    """Xavier for matrices, N(0, 1/d_model) for the tables of words.
 
-    The table is multiplied by sqrt(d_model) on the way in and not on the way
+    A shared table is multiplied by sqrt(d_model) on the way in and not on the way
     out, so this one spread gives unit embeddings *and* unit logits.
     """
     for parameter in model.parameters():
@@ -151,7 +154,6 @@ def initialize(model: Transformer) -> None:
     for embed in (model.src_embed, model.tgt_embed):
         nn.init.normal_(embed.get_parameter("embedding.weight"), std=model.config.d_model**-0.5)
     nn.init.zeros_(model.projection_layer.get_parameter("proj.bias"))
-    tie_weights(model)
 
 
 def tie_weights(model: Transformer) -> None:

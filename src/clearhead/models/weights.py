@@ -7,7 +7,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from clearhead.blocks.positional_encoding import sinusoids
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, atomic_write
 
@@ -101,14 +100,6 @@ def _foreign(path: Path) -> str | None:
             "model.safetensors and tokenizer.json"
         ) from error
     return next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
-
-
-def restore_formulas(model: nn.Module) -> None:
-    """Fill the sinusoid tables, which are computed and therefore not in the file."""
-    for module in model.modules():
-        pe = getattr(module, "pe", None)
-        if isinstance(pe, Tensor):
-            pe.copy_(sinusoids(pe.shape[1], pe.shape[2]).unsqueeze(0))
 
 
 def _check_names(
