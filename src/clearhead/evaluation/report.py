@@ -1,0 +1,56 @@
+"""A verdict for programs: one JSON object."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clearhead.evaluation.judge import Verdict
+from clearhead.evaluation.phenomena import Count, ExactMatch
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was judged; `system` is the model and its search, None for a file that was given."""
+
+    data: str
+    lines: int
+    system: dict[str, str | int | float] | None
+    hypotheses: str
+    against: str | None = None
+
+
+def as_json(subject: Subject, verdict: Verdict) -> str:
+    """Scores and percentages from 0 to 100, rates from 0 to 1, nothing rounded."""
+    scores = verdict.scores
+    found: dict[str, Any] = {
+        "data": subject.data,
+        "lines": subject.lines,
+        "system": subject.system,
+        "hypotheses": subject.hypotheses,
+        "bleu": {"score": scores.bleu.value, "signature": scores.bleu.signature},
+        "chrf": {"score": scores.chrf.value, "signature": scores.chrf.signature},
+        "length_ratio": scores.length_ratio,
+    }
+    if verdict.comparison is not None:
+        metrics = {
+            c.metric.lower(): asdict(c) | {"difference": c.difference} for c in verdict.comparison
+        }
+        found["comparison"] = {"against": subject.against, **metrics}
+    if verdict.exact_match is not None:
+        found["exact_match"] = _exact(verdict.exact_match)
+    if verdict.alignment is not None:
+        best = asdict(verdict.alignment.best)
+        found["alignment_error_rate"] = {"best": best, **asdict(verdict.alignment)}
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _exact(exact: ExactMatch) -> dict[str, Any]:
+    return {
+        "overall": _counted(exact.overall),
+        "by_phenomenon": {name: _counted(c) for name, c in exact.by_phenomenon.items()},
+        "by_construction": {name: _counted(c) for name, c in exact.by_construction.items()},
+    }
+
+
+def _counted(count: Count) -> dict[str, float]:
+    return {"right": count.right, "total": count.total, "percent": count.percent}
