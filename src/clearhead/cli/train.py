@@ -1,12 +1,17 @@
 """`clearhead train`: from a recipe to a model directory."""
 
+import json
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.training.recipe import Recipe
 
 
 def train(
@@ -25,6 +30,9 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --run-dir.")
     ] = False,
+    device: Annotated[
+        str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")
+    ] = None,
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
     ] = False,
@@ -32,14 +40,16 @@ def train(
     """Train a translator."""
     from clearhead.training.recipe_file import dump_recipe, load_recipe
 
-    overrides = [*([f"data.train={data}"] if data else []), *(changes or [])]
+    short = {"data.train": data, "run.device": device}
+    # As JSON, which YAML reads as it stands: a file called 1:30 remains a name.
+    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value is not None]
     if resume:
         name = recipe or str(_existing(run_dir) / "config.yaml")
     elif recipe is None:
         raise UserError("train what? give a recipe: clearhead train first_light")
     else:
         name = recipe
-    resolved = load_recipe(name, overrides)
+    resolved = load_recipe(name, [*given, *(changes or [])])
     if show_config:
         print(dump_recipe(resolved), end="")
         return
@@ -54,20 +64,18 @@ def _existing(run_dir: Path | None) -> Path:
     return run_dir
 
 
-def _run(recipe: object, root: Path, resume: bool) -> None:
-    from clearhead.training import session
-    from clearhead.training.console import show_log
-    from clearhead.training.recipe import Recipe
+def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
+    from clearhead.training import console, session
 
-    assert isinstance(recipe, Recipe)
-    began = session.resume(root, recipe) if resume else session.start(recipe, root)
-    show_log(root / "train.log")
-    try:
-        began.train()
-    except KeyboardInterrupt:
-        print(
-            f"\nstopped and saved; go on with: clearhead train --resume --run-dir {root}",
-            file=sys.stderr,
-        )
-        raise
-    print(f"the model is in {root / 'best'}: clearhead translate --model {root / 'best'}")
+    with console.shown():
+        try:
+            began = session.resume(root, recipe) if resume else session.start(recipe, root)
+            with console.kept(began.run.log):
+                began.train()
+        except KeyboardInterrupt:
+            if (root / "config.yaml").exists():
+                command = shlex.join(["clearhead", "train", "--resume", "--run-dir", str(root)])
+                print(f"stopped; go on with: {command}", file=sys.stderr)
+            raise
+    best = shlex.quote(str(began.run.best))
+    print(f"the model is in {best}: clearhead translate --model {best}")

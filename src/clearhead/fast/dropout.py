@@ -29,6 +29,7 @@ class CheapDropout(nn.Module):
         return cls(dropout.p)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Some numbers become 0, the others grow by what is lost; at rest nothing happens."""
         if not self.training or self.threshold == 0:
             return x
         if self.threshold >= 256:
@@ -36,11 +37,12 @@ class CheapDropout(nn.Module):
         return x * keep_mask(x, self.threshold)
 
     def extra_repr(self) -> str:
+        """The rate, for `print`."""
         return f"p={self.threshold}/256"
 
 
 def keep_mask(x: Tensor, threshold: int) -> Tensor:
-    """0 with probability threshold / 256, else the scale that keeps the mean; shape and type of x."""
+    """0 with probability threshold / 256, else the scale that keeps the mean; of x's shape."""
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device)
     words.random_(-(2**63), None)  # 8 independent bytes in each
     keep = words.view(torch.uint8)[: x.numel()].ge_(threshold)  # in place: 1 = keep

@@ -36,7 +36,9 @@ def projected_cross_entropy(
         hidden: (tokens, d_model), weight: (vocab, d_model), bias: (vocab,),
         labels: (tokens,) ids -> two scalars, float32 (float64 for float64 input)
     """
-    loss, nll = _ProjectedCrossEntropy.apply(hidden, weight, bias, labels, smoothing)
+    loss, nll = _ProjectedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, bias, labels, smoothing
+    )
     return loss, nll
 
 

@@ -3,7 +3,7 @@
 import math
 
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.blocks.normalization import LayerNormalization
 
@@ -25,6 +25,7 @@ class FusedLayerNormalization(LayerNormalization):
         return fused
 
     def forward(self, x: Tensor) -> Tensor:
+        """Over the last axis, as the readable one."""
         n = x.shape[-1]
         alpha = (self.alpha * math.sqrt((n - 1) / n)).expand(n)
         return F.layer_norm(x, (n,), alpha, self.bias.expand(n), self.eps**2)

@@ -8,7 +8,6 @@ place, is whole or absent: a kill at any moment leaves the previous one.
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_save
+from clearhead.training.measures import Meter
 
 FILE = "training_state.safetensors"
 
@@ -27,23 +27,32 @@ class Progress:
 
     step: int = 0
     data: dict[str, int] = field(default_factory=dict)  # position in the batches
-    best: float | None = None
+    best: float | None = None  # higher is better
     best_step: int = 0
     evaluations_since_best: int = 0
+    dev: dict[str, float] = field(default_factory=dict)  # the newest evaluation
+    averaged_at: int = -1  # the step after which the run was finished
     skipped: int = 0  # steps whose gradient was not finite
     skipped_in_a_row: int = 0
     seconds: float = 0.0  # spent training, over all resumptions
     tokens: int = 0  # target tokens seen
+    meter: Meter = field(default_factory=Meter)
 
 
 def save_checkpoint(directory: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
-    """Write the state of a run; refuses one that holds a NaN."""
+    """Write the state of a run.
+
+    Raises:
+        UserError: it holds a NaN, or cannot be written; the previous one stays.
+    """
     bad = [name for name, t in tensors.items() if t.is_floating_point() and not t.isfinite().all()]
     if bad:
-        raise UserError(f"{', '.join(bad)} holds NaN or infinity; the last good checkpoint is kept")
+        raise UserError(
+            f"step {progress.step}: {', '.join(bad)} holds NaN or infinity, so this state is not "
+            "saved; resume from the last good one with a lower --set optimizer.peak_lr=…"
+        )
     content = {name: t.detach().cpu().contiguous() for name, t in (tensors | _random()).items()}
-    header = {"progress": json.dumps(asdict(progress))}
-    atomic_save(directory / FILE, lambda path: save_file(content, path, metadata=header))
+    write_tensors(directory / FILE, content, {"progress": json.dumps(asdict(progress))})
 
 
 def load_checkpoint(directory: Path) -> tuple[Progress, dict[str, Tensor]]:
@@ -57,12 +66,29 @@ def load_checkpoint(directory: Path) -> tuple[Progress, dict[str, Tensor]]:
         raise UserError(f"there is no {path} to resume from; start without --resume")
     try:
         with safe_open(path, "pt") as file:
-            progress = Progress(**json.loads(file.metadata()["progress"]))
+            values = json.loads(file.metadata()["progress"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        raise UserError(f"{path} is not a training checkpoint ({error})") from error
-    _restore_random(tensors)
+        values["meter"] = Meter(**values["meter"])
+        progress = Progress(**values)
+        _restore_random(tensors)
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+        raise UserError(
+            f"{path} is not a whole training checkpoint ({error}); put a copy of it in its place, "
+            "or start a new run in another --run-dir"
+        ) from error
     return progress, tensors
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """A safetensors file, written whole or not at all."""
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:  # its name for a full disk
+            raise OSError(str(error)) from error
+
+    atomic_save(path, write)
 
 
 def _random() -> dict[str, Tensor]:
@@ -72,7 +98,8 @@ def _random() -> dict[str, Tensor]:
     return states
 
 
-def _restore_random(tensors: dict[str, Any]) -> None:
+def _restore_random(tensors: dict[str, Tensor]) -> None:
     torch.set_rng_state(tensors.pop("random_cpu"))
-    if (cuda := tensors.pop("random_cuda", None)) is not None and torch.cuda.is_available():
+    cuda = tensors.pop("random_cuda", None)
+    if cuda is not None and torch.cuda.is_available():
         torch.cuda.set_rng_state(cuda)

@@ -1,5 +1,11 @@
-"""Text becomes ids before training starts: the tokenizer is learned, the corpus encoded."""
+"""Text becomes ids before training starts: the tokenizer is learned, the corpus encoded.
 
+All of it is kept in the run directory: a resumption reads none of the original
+files, so they and the run directory may move.
+"""
+
+import json
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -7,9 +13,13 @@ from pathlib import Path
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
 from clearhead.text import Tokenizer
 from clearhead.text.spacing import unify_french_spaces
 from clearhead.training.recipe import Data, Recipe
+
+log = logging.getLogger("clearhead.train")
 
 # Enough text to learn pieces from; the rest of a huge corpus changes nothing.
 TOKENIZER_PAIRS = 1_000_000
@@ -35,19 +45,43 @@ def prepare_tokenizer(recipe: Recipe, directory: Path) -> Tokenizer:
     if recipe.vocabulary.path or recipe.model.path:
         tokenizer = Tokenizer.load(recipe.vocabulary.path or recipe.model.path or "")
     else:
+        log.info("learning a vocabulary of %d pieces …", recipe.vocabulary.size)
         pairs = TrainingPairs(recipe.data.train, recipe.data)
         tokenizer = Tokenizer.train(_sides(islice(pairs, TOKENIZER_PAIRS)), recipe.vocabulary.size)
     tokenizer.save(directory)
     return tokenizer
 
 
-def prepare_corpus(recipe: Recipe, tokenizer: Tokenizer, directory: Path) -> EncodedCorpus:
+def prepare_corpus(
+    recipe: Recipe, tokenizer: Tokenizer, directory: Path, seq_len: int
+) -> EncodedCorpus:
     """The training pairs as ids on disk, encoded once for a run and its resumptions."""
     if (directory / "meta.json").exists():
         return EncodedCorpus.open(directory)
+    log.info("encoding %s …", recipe.data.train)
     pairs = TrainingPairs(recipe.data.train, recipe.data)
-    longest = min(recipe.data.max_length, recipe.model.seq_len - 1)  # the end sign needs a place
-    return EncodedCorpus.build(pairs, tokenizer.encode_batch, directory, longest)
+    longest = min(recipe.data.max_length, seq_len - 1)  # the end sign needs a place
+    corpus = EncodedCorpus.build(pairs, tokenizer.encode_batch, directory, longest)
+    if corpus.skipped:
+        log.info("%d pairs with more than %d tokens on a side left out", corpus.skipped, longest)
+    return corpus
+
+
+def prepare_dev(recipe: Recipe, path: Path) -> list[Pair]:
+    """The sentences that the run is judged on, copied into the run directory.
+
+    Raises:
+        UserError: the dev corpus is empty.
+    """
+    if not path.exists():
+        pairs = islice(TrainingPairs(recipe.data.dev, recipe.data), recipe.run.dev_sentences)
+        lines = [json.dumps(pair._asdict(), ensure_ascii=False) + "\n" for pair in pairs]
+        if not lines:
+            raise UserError(f"data.dev = {recipe.data.dev!r} holds no pair; name a file with some")
+        atomic_write(path, "".join(lines))
+    # JSON strings hold no line end, but perhaps U+2028, at which splitlines would cut.
+    lines = path.read_text(encoding="utf-8").strip("\n").split("\n")
+    return [Pair(**json.loads(line)) for line in lines]
 
 
 def _sides(pairs: Iterable[Pair]) -> Iterator[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from clearhead.files import atomic_write
 from clearhead.training.checkpoint import Progress
+from clearhead.training.measures import perplexity
 from clearhead.training.recipe import Recipe
-from clearhead.training.validation import Verdict
 
 CARD = """\
 # {source} → {target} translator
@@ -15,11 +15,11 @@ or `clearhead.Translator.from_pretrained(DIRECTORY)`.
 
 - Learned from: {train}{attribution}
 - {steps:,} steps, {tokens:,} target tokens, {minutes:.0f} minutes
-- On {dev} ({sentences} sentences, greedy): BLEU {bleu:.2f}, perplexity {ppl:.3f}
+- {score}
 """
 
 
-def write_card(directory: Path, recipe: Recipe, progress: Progress, verdict: Verdict) -> None:
+def write_card(directory: Path, recipe: Recipe, progress: Progress) -> None:
     """Write README.md beside the weights."""
     data = recipe.data
     text = CARD.format(
@@ -30,12 +30,19 @@ def write_card(directory: Path, recipe: Recipe, progress: Progress, verdict: Ver
         steps=progress.step,
         tokens=progress.tokens,
         minutes=progress.seconds / 60,
-        dev=_name(data.dev),
-        sentences=recipe.run.dev_sentences,
-        bleu=verdict.bleu,
-        ppl=2.718281828459045**verdict.loss,
+        score=_score(recipe, progress),
     )
     atomic_write(directory / "README.md", text)
+
+
+def _score(recipe: Recipe, progress: Progress) -> str:
+    if not progress.dev:
+        return "not evaluated yet"
+    return (
+        f"On {_name(recipe.data.dev)} ({progress.dev['sentences']:.0f} sentences, greedy, "
+        f"at step {progress.dev['step']:,.0f}): BLEU {progress.dev['bleu']:.2f}, "
+        f"perplexity {perplexity(progress.dev['loss']):.3f}"
+    )
 
 
 def _name(spec: str) -> str:

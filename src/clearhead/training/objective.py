@@ -28,19 +28,19 @@ def translation_loss(
     Shape:
         source: (batch, src_len), target: (batch, tgt_len), ids that end with eos, then pad
     """
-    config, device = model.config, model.projection_layer.proj.weight.device
-    src, labels = (torch.from_numpy(side).to(device) for side in (source, target))
+    config, project = model.config, model.projection_layer.get_parameter
+    weight, bias = project("proj.weight"), project("proj.bias")
+    src, labels = (torch.from_numpy(side).to(weight.device) for side in (source, target))
     src_mask = padding_mask(src, config.pad_id)
     tgt = shift_right(labels, config.bos_id)
     hidden = model.decode(
         model.encode(src, src_mask), src_mask, tgt, decoder_mask(tgt, config.pad_id)
     )
     real = labels != config.pad_id
-    projection = model.projection_layer.proj
     smoothed, nll = projected_cross_entropy(
         hidden[real],  # (batch, tgt_len, d_model) -> (tokens, d_model): no work for padding
-        projection.weight,
-        projection.bias,
+        weight,
+        bias,
         labels[real],
         smoothing,
     )

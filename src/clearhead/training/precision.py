@@ -37,20 +37,25 @@ def choose_device(name: str) -> torch.device:
     """`auto`, `cpu`, `cuda`, `cuda:1`, `mps` as a device that is really there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind = name.split(":")[0]
-    present = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
+    counts = {
+        "cpu": 1,
+        "cuda": torch.cuda.device_count(),
+        "mps": int(torch.backends.mps.is_available()),
     }
-    if kind not in present:
+    kind, colon, number = name.partition(":")
+    if kind not in counts or (colon and not number.isdecimal()):
         raise UserError(f"device {name!r} is unknown; expected auto, cpu, cuda, cuda:N or mps")
-    if not present[kind]:
-        raise UserError(f"device {name!r} is not available on this machine; use --device auto")
+    if int(number or 0) >= counts[kind]:
+        raise UserError(
+            f"device {name!r} is not available: this machine has {counts[kind]} {kind} devices "
+            "that torch can use; give --device auto"
+        )
     return torch.device(name)
 
 
 def _has_bf16_units(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+    # Not a public name, and not in every torch.
+    asks = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return device.type == "cpu" and asks is not None and bool(asks())

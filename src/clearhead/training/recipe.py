@@ -26,7 +26,9 @@ class Data(Section):
     source_lang: str = "en"
     target_lang: str = "fr"
     french_spaces: bool = Field(True, description="one kind of space before ? ! : ; and in « »")
-    max_length: int = Field(100, gt=0, description="longest sentence, in tokens; others are left out")
+    max_length: int = Field(
+        100, gt=0, description="longest sentence, in tokens; others are left out"
+    )
     attribution: str = Field("", description="whose data it is; goes into the model's README.md")
 
 

@@ -21,15 +21,15 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
             named) or a value that does not fit.
     """
     values = _read(name)
+    if not isinstance(values, dict):
+        raise UserError(f"{name} holds no sections; expected data:, model:, optimizer:, run:")
     for override in overrides:
         _override(values, override)
     return build_recipe(values, name)
 
 
-def build_recipe(values: Any, origin: str) -> Recipe:
+def build_recipe(values: dict[str, Any], origin: str) -> Recipe:
     """Check plain values into a `Recipe`; `origin` names them in an error."""
-    if not isinstance(values, dict):
-        raise UserError(f"{origin} holds no sections; expected data:, model:, optimizer:, run:")
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
@@ -51,7 +51,7 @@ def _read(name: str) -> Any:
     if name in built_in_recipes():
         text = (resources.files("clearhead") / "recipes" / f"{name}.yaml").read_text("utf-8")
     elif Path(name).is_file():
-        text = Path(name).read_text(encoding="utf-8")
+        text = _read_text(Path(name))
     else:
         near = difflib.get_close_matches(name, built_in_recipes(), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -65,7 +65,14 @@ def _read(name: str) -> Any:
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}") from error
 
 
-def _override(values: Any, override: str) -> None:
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path} as UTF-8 text ({error}); expected YAML") from error
+
+
+def _override(values: dict[str, Any], override: str) -> None:
     path, sign, value = override.partition("=")
     keys = path.strip().split(".")
     if not sign or len(keys) != 2:

@@ -1,92 +1,117 @@
-"""What a run shows while it goes on: progress, evaluations, samples."""
+"""What a run shows while it goes on: progress, evaluations, samples, curves."""
 
 import logging
-import math
-import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
 from clearhead.training.checkpoint import Progress
+from clearhead.training.console import STEPS, on_terminal
+from clearhead.training.curves import draw_curves
 from clearhead.training.logbook import Logbook
+from clearhead.training.measures import Meter, StepReport, clock, perplexity
+from clearhead.training.memory import peak_memory
+from clearhead.training.progress_bar import ProgressBar
 from clearhead.training.recipe import Recipe
-from clearhead.training.trainer import StepReport
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.tensorboard import Board, open_board
 from clearhead.training.validation import Verdict
 
 log = logging.getLogger("clearhead.train")
+steps_log = logging.getLogger(STEPS)
 
 
 class Reporter:
-    """Plain lines every `log_every` steps, and a record of each in metrics.jsonl."""
+    """A record in metrics.jsonl and a line every `log_every` steps; on a terminal a bar."""
 
-    def __init__(self, recipe: Recipe, logbook: Logbook, progress: Progress) -> None:
-        self.run, self.logbook, self.progress = recipe.run, logbook, progress
-        self.reports: list[StepReport] = []
-        self.since = time.perf_counter()
+    def __init__(
+        self, recipe: Recipe, run: RunDirectory, logbook: Logbook, progress: Progress
+    ) -> None:
+        self.settings, self.run = recipe.run, run
+        self.logbook, self.progress = logbook, progress
+        self.bar: ProgressBar | None = None
+        self.board: Board | None = None
+        if self.settings.tensorboard:
+            self.board = open_board(run.root / "tensorboard", progress.step)
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
+        if on_terminal():
+            self.bar = self._open.enter_context(ProgressBar(self.settings.steps))
+        if self.board:
+            self._open.callback(self.board.close)
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
-        return None
+        self._open.close()
 
     def step(self, report: StepReport) -> None:
-        """Count a step; every `log_every` of them become a line."""
-        self.reports.append(report)
-        if report.step % self.run.log_every and report.step != self.run.steps:
+        """Show a step; every `log_every` of them become a line and a record."""
+        meter = self.progress.meter
+        left = (self.settings.steps - report.step) * meter.seconds / meter.steps
+        line = _line(report, meter, clock(left), self.progress.skipped)
+        if self.bar:
+            self.bar.show(report.step, line)
+        if report.step % self.settings.log_every and report.step != self.settings.steps:
             return
-        tokens = sum(r.tokens for r in self.reports)
-        seconds = sum(r.seconds for r in self.reports)
-        values = {
+        steps_log.info("step %d/%d  %s", report.step, self.settings.steps, line)
+        values = meter.values() | {
             "epoch": report.epoch,
-            "loss": sum(r.loss * r.tokens for r in self.reports) / tokens,
-            "ppl": math.exp(min(50.0, sum(r.nll * r.tokens for r in self.reports) / tokens)),
-            "tokens_per_second": tokens / seconds,
             "lr": report.lr,
             "grad_norm": report.grad_norm,
             "skipped": self.progress.skipped,
             "seconds": self.progress.seconds,
         }
-        left = (self.run.steps - report.step) * seconds / len(self.reports)
-        self.logbook.record("train", report.step, values)
-        log.info(
-            "epoch %d  step %d/%d  loss %.3f  ppl %.2f  %.0f tok/s  lr %.2e  gnorm %.2f  ETA %s",
-            report.epoch,
-            report.step,
-            self.run.steps,
-            values["loss"],
-            values["ppl"],
-            values["tokens_per_second"],
-            report.lr,
-            report.grad_norm,
-            clock(left),
-        )
-        self.reports = []
+        self._record("train", values)
+        self.progress.meter = Meter()
 
     def verdict(self, verdict: Verdict, better: bool) -> None:
-        """Show an evaluation."""
-        step = self.progress.step
-        ppl = math.exp(min(50.0, verdict.loss))
-        self.logbook.record("dev", step, {"loss": verdict.loss, "ppl": ppl, "bleu": verdict.bleu})
+        """Show an evaluation and some of its translations; draw the curves anew."""
         mark = ", the best so far" if better else ""
-        log.info("step %d  dev ppl %.3f  BLEU %.2f%s", step, ppl, verdict.bleu, mark)
+        log.info("step %d: dev %s%s", self.progress.step, self._judged("dev", verdict), mark)
         for source, reference, translation in verdict.samples:
             log.info("    %s\n    = %s\n    → %s", source, reference, translation)
 
     def average(self, verdict: Verdict, count: int, better: bool) -> None:
         """Show how the averaged model does."""
+        told = self._judged("average", verdict)
+        mark = "kept as best" if better else "not better, best stays"
+        log.info("average of the last %d snapshots: dev %s, %s", count, told, mark)
+
+    def done(self) -> None:
+        """The last line of a run."""
+        p = self.progress
+        skipped = f", {p.skipped} steps skipped" if p.skipped else ""
         log.info(
-            "average of the last %d snapshots: dev ppl %.3f  BLEU %.2f, %s",
-            count,
-            math.exp(min(50.0, verdict.loss)),
-            verdict.bleu,
-            "kept as best" if better else "not better, best stays",
+            "done: %d steps in %s%s, best from step %d, peak memory %s",
+            p.step,
+            clock(p.seconds),
+            skipped,
+            p.best_step,
+            peak_memory(),
         )
 
+    def _judged(self, kind: str, verdict: Verdict) -> str:
+        ppl = perplexity(verdict.loss)
+        self._record(kind, {"loss": verdict.loss, "ppl": ppl, "bleu": verdict.bleu})
+        draw_curves(self.logbook.records, self.run.curves)
+        return f"ppl {ppl:.3f}  BLEU {verdict.bleu:.2f}"
 
-def clock(seconds: float) -> str:
-    """12:34 or 1:02:03."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    def _record(self, kind: str, values: dict[str, float]) -> None:
+        self.logbook.record(kind, self.progress.step, values)
+        if self.board:
+            self.board.write(kind, self.progress.step, values)
+
+
+def _line(report: StepReport, meter: Meter, left: str, skipped: int) -> str:
+    values = meter.values()
+    return (
+        f"epoch {report.epoch}  loss {values['loss']:.3f}  ppl {values['ppl']:.2f}  "
+        f"{values['tokens_per_second']:.0f} tok/s  lr {report.lr:.2e}  "
+        f"gnorm {report.grad_norm:.2f}  ETA {left}" + (f"  skipped {skipped}" if skipped else "")
+    )

@@ -1,6 +1,6 @@
 """Where a run keeps what it makes; everything in it is a copy, so it may be moved.
 
-config.yaml       the recipe, resolved       tokenizer.json, data/   the text as ids
+config.yaml       the recipe, resolved       tokenizer.json, data/   the text as ids, and dev.jsonl
 metrics.jsonl     every record               train.log, curves.png   for people
 last/             the state to resume from, and a model directory
 best/             a model directory: the best evaluation, or the average if that is better
@@ -24,26 +24,34 @@ class RunDirectory:
         self.root = root
         self.config = root / "config.yaml"
         self.log = root / "train.log"
+        self.tokenizer = root / "tokenizer.json"
         self.data = root / "data"
+        self.origin = self.data / "origin.json"
+        self.dev = self.data / "dev.jsonl"
+        self.curves = root / "curves.png"
         self.last = root / "last"
         self.best = root / "best"
         self.snapshots = root / "snapshots"
 
     @classmethod
     def create(cls, root: Path, recipe: Recipe) -> Self:
-        """A new run; what stands there already is not touched.
+        """A new run. Beginnings of one that never had its data are cleared, nothing else.
 
         Raises:
             UserError: the directory holds something else, or a run.
         """
         run = cls(root)
-        if run.config.exists():
+        if (run.data / "meta.json").exists() or run.resumable:
             raise UserError(
                 f"{root} already holds a run; continue it with --resume, "
                 "or choose another --run-dir"
             )
-        if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        if root.exists() and not root.is_dir():
+            raise UserError(f"{root} is a file, expected a directory; choose another --run-dir")
+        if root.exists() and any(root.iterdir()) and not run.config.exists():
             raise UserError(f"{root} is not an empty directory; choose another --run-dir")
+        for leftover in (run.tokenizer, run.origin, run.dev):
+            leftover.unlink(missing_ok=True)
         atomic_write(run.config, dump_recipe(recipe))
         return run
 

@@ -26,7 +26,9 @@ def make_schedule(shape: Shape, peak: float, warmup: int, steps: int, d_model: i
     ways: dict[str, Schedule] = {
         "paper": lambda s: d_model**-0.5 * warmup**-0.5 * min((warmup / s) ** 0.5, s / warmup),
         "inverse_sqrt": lambda s: min(s / warmup, (warmup / s) ** 0.5),
-        "cosine": lambda s: min(s / warmup, 0.5 + 0.5 * math.cos(math.pi * _after(s, warmup, steps))),
+        "cosine": lambda s: min(
+            s / warmup, 0.5 + 0.5 * math.cos(math.pi * _after(s, warmup, steps))
+        ),
         "trapezoid": lambda s: min(s / warmup, 1.0, max(0.0, steps - s + 1) / (COOLDOWN * steps)),
         "constant": lambda s: min(s / warmup, 1.0),
     }

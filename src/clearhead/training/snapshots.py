@@ -7,20 +7,18 @@ the valley than any one of them (paper, section 6.1: the last 5, or 20).
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save
 from clearhead.models.transformer import Transformer
 from clearhead.models.weights import read_tensors
+from clearhead.training.checkpoint import write_tensors
 
 
 def save_snapshot(model: Transformer, directory: Path, step: int, keep: int) -> None:
     """Keep this step's weights, and those of the `keep` - 1 evaluations before it."""
     tensors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
-    path = directory / f"{step:09d}.safetensors"
-    atomic_save(path, lambda temporary: save_file(tensors, temporary, metadata={"format": "pt"}))
+    write_tensors(directory / f"{step:09d}.safetensors", tensors, {"format": "pt"})
     for old in list_snapshots(directory)[:-keep]:
         old.unlink()
 
@@ -28,6 +26,13 @@ def save_snapshot(model: Transformer, directory: Path, step: int, keep: int) -> 
 def list_snapshots(directory: Path) -> list[Path]:
     """Snapshot files, oldest first."""
     return sorted(directory.glob("[0-9]*.safetensors"))
+
+
+def drop_later_snapshots(directory: Path, step: int) -> None:
+    """Forget what was written after the checkpoint that a run goes on from."""
+    for path in list_snapshots(directory):
+        if int(path.stem) > step:
+            path.unlink()
 
 
 def average_snapshots(paths: list[Path]) -> dict[str, Tensor]:

@@ -1,47 +1,32 @@
-"""The loop: a batch, its loss, a step; now and then a look at the dev set and a checkpoint."""
+"""One step: batches, their loss, an update; and all of it saved and restored."""
 
-import dataclasses
+import logging
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.data.batching import TokenBatches
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
-from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
-from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from clearhead.training.objective import translation_loss
+from clearhead.training.measures import StepReport
+from clearhead.training.objective import Losses, translation_loss
 from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.schedule import make_schedule
 
+log = logging.getLogger("clearhead.train")
+
 GIVE_UP = 10  # steps in a row without a finite gradient
-
-
-@dataclass
-class StepReport:
-    """What one optimiser step measured."""
-
-    step: int
-    epoch: int
-    loss: float  # smoothed, nats a token
-    nll: float  # plain, nats a token
-    lr: float
-    grad_norm: float
-    tokens: int  # target tokens
-    seconds: float
-    finite: bool
 
 
 class Trainer:
     """A model, its optimiser and its place in the data; `step` moves all three on."""
 
-    def __init__(self, recipe: Recipe, model: Transformer, batches: TokenBatches, ground: Ground):
+    def __init__(
+        self, recipe: Recipe, model: Transformer, batches: TokenBatches, ground: Ground
+    ) -> None:
         self.recipe, self.batches, self.ground = recipe, batches, ground
         self.model = accelerate(model).to(ground.device).train()
         o = recipe.optimizer
@@ -50,7 +35,9 @@ class Trainer:
             o.schedule, o.peak_lr, o.warmup, recipe.run.steps, model.config.d_model
         )
         self.progress = Progress()
-        self.loss = torch.compile(translation_loss) if recipe.run.compile else translation_loss
+        if recipe.run.compile:  # the layers; embedding and loss gain nothing from it
+            self.model.encoder.compile(dynamic=True)
+            self.model.decoder.compile(dynamic=True)
 
     def step(self) -> StepReport:
         """One update of the weights.
@@ -62,35 +49,45 @@ class Trainer:
         smoothed = nll = 0.0
         tokens, epoch = 0, self.batches.epoch
         for _ in range(self.recipe.run.accumulate):
-            batch = next(self.batches)
-            smoothing = self.recipe.optimizer.label_smoothing
-            losses = self.loss(self.model, batch.source, batch.target, smoothing)
-            losses.smoothed.backward()
-            self.optimizer.accumulate()
-            smoothed, nll = smoothed + float(losses.smoothed), nll + float(losses.nll)
+            losses = self._add_gradient()
+            smoothed, nll = smoothed + float(losses.smoothed.detach()), nll + float(losses.nll)
             tokens += losses.tokens
         lr = self.schedule(self.progress.step + 1)
         finite = self.optimizer.step(lr, 1 / tokens, self.recipe.optimizer.clip_norm)
-        seconds = time.perf_counter() - began
-        self._advance(finite, tokens, seconds)
-        return StepReport(
-            step=self.progress.step,
+        report = StepReport(
+            step=self.progress.step + 1,
             epoch=epoch,
             loss=smoothed / tokens,
             nll=nll / tokens,
             lr=lr,
             grad_norm=self.optimizer.grad_norm,
             tokens=tokens,
-            seconds=seconds,
+            seconds=time.perf_counter() - began,
             finite=finite,
         )
+        self._advance(report)
+        return report
 
-    def _advance(self, finite: bool, tokens: int, seconds: float) -> None:
+    def _add_gradient(self) -> Losses:
+        batch = next(self.batches)
+        smoothing = self.recipe.optimizer.label_smoothing
+        losses = translation_loss(self.model, batch.source, batch.target, smoothing)
+        losses.smoothed.backward()
+        self.optimizer.accumulate()
+        return losses
+
+    def _advance(self, report: StepReport) -> None:
         p = self.progress
-        p.step, p.tokens, p.seconds = p.step + 1, p.tokens + tokens, p.seconds + seconds
-        p.data = self.batches.state()
-        p.skipped += not finite
-        p.skipped_in_a_row = 0 if finite else p.skipped_in_a_row + 1
+        p.step, p.tokens = report.step, p.tokens + report.tokens
+        p.seconds += report.seconds
+        p.meter.add(report)
+        if report.finite:
+            p.skipped_in_a_row = 0
+            return
+        p.skipped, p.skipped_in_a_row = p.skipped + 1, p.skipped_in_a_row + 1
+        log.warning(
+            "step %d skipped, its gradient is not finite (%d skipped so far)", p.step, p.skipped
+        )
         if p.skipped_in_a_row >= GIVE_UP:
             raise UserError(
                 f"{GIVE_UP} steps in a row had no finite gradient (last at step {p.step}); "
@@ -100,43 +97,16 @@ class Trainer:
 
     def save(self, directory: Path) -> None:
         """Write the checkpoint that `restore` reads."""
+        self.progress.data = self.batches.state()
         save_checkpoint(directory, self.progress, self.optimizer.state())
 
     def restore(self, directory: Path) -> None:
-        """Go on exactly where the checkpoint was written."""
-        self.progress, tensors = load_checkpoint(directory)
+        """Go on exactly where the checkpoint was written.
+
+        Raises:
+            UserError: it is of another model or other data.
+        """
+        progress, tensors = load_checkpoint(directory)
+        self.batches.restore(progress.data)
         self.optimizer.restore(tensors)
-        self.batches.restore(self.progress.data)
-
-
-def make_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
-    """The recipe's model, from a preset or from another model's weights."""
-    if recipe.model.path:
-        return Transformer.from_pretrained(recipe.model.path)
-    return Transformer.from_config(make_config(recipe, tokenizer))
-
-
-def make_config(recipe: Recipe, tokenizer: Tokenizer) -> TransformerConfig:
-    """The preset of that size with what the recipe changes in it."""
-    m = recipe.model
-    changes = {
-        "src_seq_len": m.seq_len,
-        "tgt_seq_len": m.seq_len,
-        "norm": m.norm,
-        "tie_embeddings": m.tie_embeddings,
-    }
-    for name in ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff", "dropout"):
-        if (value := getattr(m, name)) is not None:
-            changes[name] = value
-    return dataclasses.replace(TransformerConfig.preset(m.size, tokenizer.vocab_size), **changes)
-
-
-def batch_plan(recipe: Recipe, tokenizer: Tokenizer) -> BatchPlan:
-    """How the recipe cuts its corpus into batches."""
-    return BatchPlan(
-        max_tokens=recipe.run.batch_tokens,
-        window=recipe.run.window,
-        seed=recipe.run.seed,
-        pad_id=tokenizer.pad_id,
-        eos_id=tokenizer.eos_id,
-    )
+        self.progress = progress

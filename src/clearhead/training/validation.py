@@ -1,11 +1,10 @@
 """How good the model is now, on sentences it does not learn from."""
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from clearhead.data.pairs import Pair
 from clearhead.decoding import DecodingOptions, decode
@@ -19,29 +18,37 @@ class Verdict(NamedTuple):
 
     loss: float  # nats a token, without smoothing
     bleu: float
+    sentences: int
     samples: list[tuple[str, str, str]]  # source, reference, translation
 
 
 class DevSet:
     """Some sentence pairs, encoded once."""
 
-    def __init__(self, pairs: Iterable[Pair], tokenizer: Tokenizer, sentences: int) -> None:
-        self.pairs = list(islice(pairs, sentences))
+    def __init__(self, pairs: list[Pair], tokenizer: Tokenizer) -> None:
+        self.pairs = pairs
         self.tokenizer = tokenizer
         self.sources = tokenizer.encode_batch([pair.source for pair in self.pairs])
         self.targets = tokenizer.encode_batch([pair.target for pair in self.pairs])
 
     def judge(self, model: Transformer, samples: int) -> Verdict:
-        """Loss and greedy BLEU; the model is left in training mode, random states untouched."""
+        """Loss and greedy BLEU; the model's mode and the random states stay as they were.
+
+        A sentence beyond the model's positions is cut: it is judged by its beginning.
+        """
+        training = model.training
         model.eval()
-        with torch.inference_mode():
-            loss = self._loss(model)
-            translations = self._translate(model)
-        model.train()
+        try:
+            with torch.inference_mode():
+                loss = self._loss(model)
+                translations = self._translate(model)
+        finally:
+            model.train(training)
         shown = list(zip(self.pairs, translations, strict=True))[:samples]
         return Verdict(
             loss,
             _bleu(translations, [pair.target for pair in self.pairs]),
+            len(self.pairs),
             [(pair.source, pair.target, translation) for pair, translation in shown],
         )
 
@@ -64,7 +71,7 @@ class DevSet:
         return [self.tokenizer.decode(best[0].ids) for best in results]
 
 
-def _padded(rows: list[list[int]], model: Transformer) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _padded(rows: list[list[int]], model: Transformer) -> NDArray[np.int64]:
     width = max(map(len, rows)) + 1
     out = np.full((len(rows), width), model.config.pad_id, dtype=np.int64)
     for line, ids in zip(out, rows, strict=True):
