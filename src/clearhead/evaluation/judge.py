@@ -1,9 +1,11 @@
 """All that can be said about a system's translations of a test set."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clearhead.errors import UserError
 from clearhead.evaluation.comparison import Comparison, compare
 from clearhead.evaluation.examples import Examples
 from clearhead.evaluation.phenomena import ExactMatch, exact_match
@@ -12,6 +14,8 @@ from clearhead.evaluation.scores import Scores, score
 if TYPE_CHECKING:  # scoring a file of hypotheses need not wait for torch
     from clearhead.evaluation.alignment_error import AlignmentErrors
     from clearhead.translation import Translator
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,4 +55,8 @@ def _alignment(examples: Examples, translator: "Translator") -> "AlignmentErrors
 
     if not examples.grammar:
         return None
-    return alignment_errors(translator.model, translator.tokenizer, examples.grammar)
+    try:
+        return alignment_errors(translator.model, translator.tokenizer, examples.grammar)
+    except UserError as error:  # the scores are worth showing without it
+        logger.warning("no alignment error rate: %s", error)
+        return None

@@ -1,0 +1,166 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.cli.main import run
+from clearhead.evaluation.scores import score
+from clearhead.translation import Translator
+from tests.evaluation.tiny import HEADS, LAYERS, model, pairs, save, tokenizer
+
+Run = Callable[..., tuple[int, str, str]]
+GRAMMAR = "grammar:test:6"
+FAST = ["--beam-size", "1", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def evaluate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """`clearhead evaluate ARGUMENTS` in an empty directory -> exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        code = run(["evaluate", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def write(name: str, *lines: str) -> str:
+    Path(name).write_text("".join(f"{x}\n" for x in lines), encoding="utf-8", newline="\n")
+    return name
+
+
+def references() -> list[str]:
+    return [pair.target for pair in pairs()[:6]]
+
+
+def parsed(outcome: tuple[int, str, str]) -> dict[str, Any]:
+    code, out, err = outcome
+    assert code == 0, err
+    return dict(json.loads(out))
+
+
+def test_a_model_is_scored_and_its_translations_are_kept(evaluate: Run, directory: Path) -> None:
+    found = parsed(evaluate("--data", GRAMMAR, "--model", directory, *FAST, "--json"))
+    kept = Path(found["hypotheses"])
+    assert kept.name == f"grammar-test-6.{directory.name}.hyp"
+    lines = kept.read_text(encoding="utf-8").split("\n")[:-1]
+    translator = Translator(model(), tokenizer())
+    assert lines == translator.translate([pair.source for pair in pairs()[:6]], beam_size=1)
+    expected = score(lines, references())
+    assert found["bleu"] == {
+        "score": expected.bleu.value,
+        "signature": expected.bleu.signature,
+    }
+    assert found["chrf"]["score"] == expected.chrf.value
+    assert found["length_ratio"] == expected.length_ratio
+    assert found["system"]["beam_size"] == 1
+    assert len(found["alignment_error_rate"]["heads"]["output"]) == LAYERS
+    assert len(found["alignment_error_rate"]["heads"]["input"][0]) == HEADS
+
+
+def test_the_table_shows_the_search_and_the_signatures_beside_the_scores(
+    evaluate: Run, directory: Path
+) -> None:
+    kept = Path("mine.txt")
+    code, out, err = evaluate("--data", GRAMMAR, "--model", directory, *FAST, "-o", kept)
+    assert code == 0 and err.startswith("translating 6 lines\n")
+    found = score(kept.read_text(encoding="utf-8").split("\n")[:-1], references())
+    assert "beam size 1, length penalty 1.0, device cpu" in out
+    for each in (found.bleu, found.chrf):
+        assert f"{each.name:<8}{each.value:7.2f}   {each.signature}\n" in out
+    assert "exact match" in out and "layer 1" in out and out.endswith("hypotheses: mine.txt\n")
+
+
+def test_a_file_of_hypotheses_is_scored_as_it_is(evaluate: Run) -> None:
+    hypotheses = write("perfect", *references())
+    found = parsed(evaluate("--data", GRAMMAR, "--hyp", hypotheses, "--json"))
+    assert found["bleu"]["score"] == pytest.approx(100)
+    assert found["exact_match"]["overall"] == {"right": 6, "total": 6, "percent": 100.0}
+    assert found["system"] is None and "alignment_error_rate" not in found
+    assert Path(hypotheses).read_text(encoding="utf-8").split("\n")[:-1] == references()
+
+
+def test_a_model_beside_the_hypotheses_shows_where_it_looks(evaluate: Run, directory: Path) -> None:
+    hypotheses = write("perfect", *references())
+    found = parsed(evaluate("--data", GRAMMAR, "--hyp", hypotheses, "--model", directory, "--json"))
+    assert found["alignment_error_rate"]["sentences"] == 6
+    assert found["system"] is None
+
+
+def test_two_systems_are_compared(evaluate: Run) -> None:
+    ours = write("ours", *references())
+    theirs = write("theirs", *(f"Voilà {line}" for line in references()))
+    arguments = ["--data", GRAMMAR, "--hypotheses", ours, "--against", theirs]
+    found = parsed(evaluate(*arguments, "--json"))["comparison"]
+    assert found["against"] == "theirs"
+    assert found["bleu"]["difference"] > 0
+    assert "|bs:1000|seed:12345|" in found["chrf"]["signature"]
+    code, out, _ = evaluate(*arguments)
+    assert code == 0
+    assert "against theirs, paired bootstrap" in out and found["bleu"]["signature"] in out
+
+
+def test_lines_with_an_empty_side_keep_their_place(evaluate: Run) -> None:
+    sources = write("t.en", "a b", "", "c d")
+    targets = write("t.fr", "un deux trois quatre", "cinq", "")
+    hypotheses = write("h", "un deux trois quatre", "", "")
+    found = parsed(evaluate("--data", f"{sources},{targets}", "--hyp", hypotheses, "--json"))
+    assert (found["lines"], found["length_ratio"]) == (3, 4 / 5)
+    assert "exact_match" not in found
+
+
+def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run) -> None:
+    hypotheses = write("h", *references())
+    found = parsed(evaluate("--data", GRAMMAR, "--hyp", hypotheses, "--limit", "2", "--json"))
+    assert found["exact_match"]["overall"]["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "evaluate on what"),
+        (["--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
+        (["--data", GRAMMAR, "--hyp", "nowhere"], "cannot read nowhere"),
+        (["--data", GRAMMAR, "--hyp", "short"], "short has 1 lines and the test set has 6"),
+        (["--data", GRAMMAR, "--hyp", "short", "--against", "short"], "short has 1 lines"),
+        (["--data", GRAMMAR, "--hyp", "short", "-o", "x"], "both --hypotheses and --output"),
+        (["--data", GRAMMAR, "--limit", "0"], "limit=0"),
+        (["--data", GRAMMAR, "-o", "."], "it is a directory"),
+        (["--data", GRAMMAR, "--model", "nowhere"], "model 'nowhere' does not exist"),
+        (["--data", GRAMMAR, "--device", "abacus"], "device 'abacus' is unknown"),
+        (["--data", "grammar:tset:6"], "grammar split 'tset' is unknown"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(
+    arguments: list[str], message: str, evaluate: Run
+) -> None:
+    write("short", "a")
+    code, out, err = evaluate(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("clearhead: error: ") and message in err
+
+
+def test_scoring_a_file_does_not_wait_for_torch(evaluate: Run) -> None:
+    hypotheses = write("h", *references())
+    program = (
+        "import sys; from clearhead.cli.main import run\n"
+        f"code = run(['evaluate', '--data', '{GRAMMAR}', '--hyp', '{hypotheses}'])\n"
+        "print(code, 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 False"
