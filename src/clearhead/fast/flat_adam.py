@@ -85,6 +85,8 @@ class FlatAdam:
         Raises:
             UserError: the state is of a model with other sizes.
         """
+        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
+        moments = {ours: state[saved] for ours, saved in names.items()}
         found, expected = state["master"].numel(), self.master.numel()
         if found != expected:
             raise UserError(
@@ -94,9 +96,8 @@ class FlatAdam:
         device = self.master.device
         self.master.copy_(state["master"])
         self.working.copy_(self.master)
-        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
         self.engine.state[self.master] = {
-            ours: state[saved].to(device, copy=True) for ours, saved in names.items()
+            name: moment.to(device, copy=True) for name, moment in moments.items()
         }
 
     @contextmanager

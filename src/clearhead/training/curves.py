@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Told apart by readers with any colour vision (Okabe and Ito 2008), and by shape.
 COLOURS = {"train": "#0072B2", "dev": "#D55E00", "average": "#009E73"}
+LEGENDS = {"loss": "upper right", "ppl": "upper right", "bleu": "lower right", "lr": "lower center"}
 GREY = "#666666"
 Records = Iterable[dict[str, Any]]
 
@@ -23,9 +24,10 @@ def draw_curves(records: Records, path: Path) -> None:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # no window, on any machine
     from matplotlib.figure import Figure
+    from matplotlib.ticker import StrMethodFormatter
 
     rows = list(records)
-    figure = Figure(figsize=(10, 6.4), layout="constrained")
+    figure = Figure(figsize=(10, 6.4))
     axes = figure.subplots(2, 2, sharex=True).flat
     _panel(axes[0], rows, "loss", "Loss (nats a token; train: label-smoothed)", ("train", "dev"))
     _panel(axes[1], rows, "ppl", "Perplexity", ("train", "dev", "average"))
@@ -35,9 +37,11 @@ def draw_curves(records: Records, path: Path) -> None:
         _logarithmic(axes[1])
     axes[2].set_ylim(bottom=0)
     axes[3].set_ylim(bottom=0)
-    axes[3].ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+    axes[3].yaxis.set_major_formatter(StrMethodFormatter("{x:.2g}"))
+    axes[0].set_xlim(left=0)
     for panel in (axes[2], axes[3]):
         panel.set_xlabel("step", color=GREY)
+    figure.subplots_adjust(left=0.06, right=0.98, bottom=0.08, top=0.95, wspace=0.17, hspace=0.18)
     FigureCanvasAgg(figure)
     atomic_save(path, lambda temporary: figure.savefig(temporary, format="png", dpi=120))
 
@@ -56,7 +60,7 @@ def _panel(
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=GREY)
     if axes.lines:
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend(frameon=False, fontsize=9, loc=LEGENDS[key])
 
 
 def _curve(axes: "Axes", kind: str, steps: list[int], values: list[float], last: str) -> None:

@@ -9,7 +9,7 @@ from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
 from clearhead.models.transformer import Transformer
-from clearhead.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from clearhead.training.measures import StepReport
 from clearhead.training.objective import Losses, translation_loss
 from clearhead.training.precision import Ground
@@ -107,6 +107,12 @@ class Trainer:
             UserError: it is of another model or other data.
         """
         progress, tensors = load_checkpoint(directory)
-        self.batches.restore(progress.data)
-        self.optimizer.restore(tensors)
+        try:
+            self.batches.restore(progress.data)
+            self.optimizer.restore(tensors)
+        except KeyError as error:
+            raise UserError(
+                f"{directory / FILE} is not a whole training checkpoint (it lacks {error}); "
+                "put a copy of it in its place, or start a new run in another --run-dir"
+            ) from error
         self.progress = progress

@@ -1,0 +1,19 @@
+"""A tiny run in a temporary directory; no picture is drawn where nobody looks at it."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.training import reporter
+from clearhead.training.session import Session, start
+from tests.training.tiny import tiny_recipe
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporter, "draw_curves", lambda records, path: None)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return start(tiny_recipe(tmp_path), tmp_path / "run")

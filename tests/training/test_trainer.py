@@ -1,0 +1,199 @@
+"""One step: labels are shifted once, gradients add up, and what is not finite changes nothing."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.blocks.masks import decoder_mask, padding_mask
+from clearhead.data.batching import TokenBatches
+from clearhead.errors import UserError
+from clearhead.models import Transformer
+from clearhead.training import trainer as module
+from clearhead.training.assembly import make_model, make_plan
+from clearhead.training.checkpoint import FILE, load_checkpoint
+from clearhead.training.objective import Losses, translation_loss
+from clearhead.training.recipe import Recipe
+from clearhead.training.session import Session, resume, start
+from tests.decoding.tiny import make_model as make_readable
+from tests.training.tiny import assert_same_state, state_of, tiny_recipe
+
+
+def without_dropout(recipe: Recipe) -> Recipe:
+    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": 0.0})})
+
+
+def losses_of(session: Session, steps: int) -> list[float]:
+    return [session.trainer.step().loss for _ in range(steps)]
+
+
+def test_the_same_seed_gives_the_same_losses(tmp_path: Path) -> None:
+    first = losses_of(start(tiny_recipe(tmp_path), tmp_path / "a"), 5)
+    again = losses_of(start(tiny_recipe(tmp_path), tmp_path / "b"), 5)
+    other = losses_of(start(tiny_recipe(tmp_path, seed=2), tmp_path / "c"), 5)
+    assert first == again and first != other
+
+
+def test_the_objective_is_cross_entropy_of_the_next_token() -> None:
+    """Written out: input <s> a b, labels a b </s>; padding neither seen nor counted."""
+    model = make_readable(tie=True)
+    source = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
+    target = torch.tensor([[9, 10, 2], [11, 2, 0]])
+    shifted = torch.tensor([[1, 9, 10], [1, 11, 2]])
+    logits = model(source, shifted, padding_mask(source, 0), decoder_mask(shifted, 0))
+    expected = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
+    ours = translation_loss(model, source.numpy(), target.numpy(), 0.0)
+    assert ours.tokens == 5
+    torch.testing.assert_close(ours.nll / 5, expected.detach())
+
+
+def test_padding_changes_no_loss() -> None:
+    model = make_readable()
+    source, target = torch.tensor([[8, 9, 2]]), torch.tensor([[11, 2]])
+    plain = translation_loss(model, source.numpy(), target.numpy(), 0.1)
+    padded = translation_loss(
+        model, F.pad(source, (0, 4)).numpy(), F.pad(target, (0, 3)).numpy(), 0.1
+    )
+    torch.testing.assert_close(padded.smoothed, plain.smoothed)
+    assert padded.tokens == plain.tokens == 2
+
+
+def test_two_batches_in_one_step_are_the_sum_of_two(tmp_path: Path) -> None:
+    """The gradient of a step is the mean over all its tokens, whatever batch they came in."""
+    recipe = without_dropout(tiny_recipe(tmp_path, accumulate=2))
+    session = start(recipe, tmp_path / "run")
+    reference = make_model(recipe, session.tokenizer.vocab_size)
+    reference.load_state_dict(session.trainer.model.state_dict())
+    batches = TokenBatches(session.trainer.batches.corpus, make_plan(recipe, session.tokenizer))
+    total, tokens = torch.zeros(()), 0
+    for _ in range(2):
+        batch = next(batches)
+        losses = translation_loss(reference, batch.source, batch.target, 0.1)
+        total, tokens = total + losses.smoothed, tokens + losses.tokens
+    (total / tokens).backward()
+    norm = torch.cat(
+        [p.grad.flatten() for p in reference.parameters() if p.grad is not None]
+    ).norm()
+    report = session.trainer.step()
+    assert report.tokens == tokens
+    assert report.loss == pytest.approx(float(total.detach()) / tokens, rel=1e-5)
+    assert report.grad_norm == pytest.approx(float(norm), rel=1e-4)
+
+
+class Readable:
+    """The step as a beginner writes it: the readable model, `F.cross_entropy`, AdamW."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model.train()
+        self.adam = torch.optim.AdamW(
+            model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0
+        )
+
+    def step(self, source: Tensor, labels: Tensor, lr: float) -> float:
+        shifted = F.pad(labels[:, :-1], (1, 0), value=1)
+        masks = padding_mask(source, 0), decoder_mask(shifted, 0)
+        output = self.model(source, shifted, *masks)  # (batch, tgt_len, vocab)
+        loss = F.cross_entropy(
+            output.flatten(0, 1), labels.flatten(), ignore_index=0, label_smoothing=0.1
+        )
+        self.adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.adam.param_groups[0]["lr"] = lr
+        self.adam.step()
+        return float(loss.detach())
+
+
+def test_the_fast_road_has_the_loss_curve_of_the_readable_one(tmp_path: Path) -> None:
+    recipe = without_dropout(tiny_recipe(tmp_path))
+    session = start(recipe, tmp_path / "run")
+    readable = make_model(recipe, session.tokenizer.vocab_size)
+    readable.load_state_dict(session.trainer.model.state_dict())
+    reference = Readable(readable)
+    batches = TokenBatches(session.trainer.batches.corpus, make_plan(recipe, session.tokenizer))
+    for _ in range(50):
+        batch, report = next(batches), session.trainer.step()
+        source, labels = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
+        assert report.loss == pytest.approx(reference.step(source, labels, report.lr), abs=1e-4)
+
+
+def poison(monkeypatch: pytest.MonkeyPatch, bad_steps: range) -> None:
+    """Make the loss infinite in those calls."""
+    calls = iter(range(1, 1000))
+
+    def poisoned(model: Transformer, source: object, target: object, smoothing: float) -> Losses:
+        losses = translation_loss(model, source, target, smoothing)  # type: ignore[arg-type]
+        if next(calls) in bad_steps:
+            return losses._replace(smoothed=losses.smoothed * float("inf"))
+        return losses
+
+    monkeypatch.setattr(module, "translation_loss", poisoned)
+
+
+def test_a_step_that_is_not_finite_is_skipped_and_counted(
+    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    poison(monkeypatch, range(2, 3))
+    session.trainer.step()
+    before = session.trainer.optimizer.state()["master"].clone()
+    report = session.trainer.step()
+    assert not report.finite and session.progress.skipped == 1
+    assert torch.equal(session.trainer.optimizer.state()["master"], before)
+    assert "step 2 skipped" in caplog.text
+    assert session.trainer.step().finite
+    assert (session.progress.skipped, session.progress.skipped_in_a_row) == (1, 0)
+    assert not torch.equal(session.trainer.optimizer.state()["master"], before)
+
+
+def test_ten_in_a_row_stop_with_advice_and_the_checkpoint_is_good(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(2, 100))
+    with pytest.raises(UserError, match=r"10 steps in a row .*lower --set optimizer\.peak_lr"):
+        session.train()
+    progress, tensors = load_checkpoint(tmp_path / "run" / "last")
+    assert progress.step == 9 and progress.skipped == 8
+    assert all(t.isfinite().all() for t in tensors.values() if t.is_floating_point())
+
+
+def test_a_run_goes_on_after_skipped_steps_as_if_it_had_not_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_recipe(tmp_path)
+    poison(monkeypatch, range(2, 4))
+    whole = start(recipe, tmp_path / "whole")
+    whole.train()
+    poison(monkeypatch, range(2, 4))
+    session = start(recipe, tmp_path / "stopped")
+    for _ in range(4):
+        session.trainer.step()
+    session.keeper.keep_last()
+    again = resume(tmp_path / "stopped")
+    assert again.progress.skipped == 2
+    again.train()
+    assert_same_state(state_of(again), state_of(whole))
+
+
+def test_weights_that_are_nan_are_never_saved(session: Session, tmp_path: Path) -> None:
+    session.trainer.step()
+    session.keeper.keep_last()
+    files = list((tmp_path / "run" / "last").iterdir())
+    before = {p: p.read_bytes() for p in files}
+    session.trainer.optimizer.master[5] = float("nan")
+    with pytest.raises(UserError, match="holds NaN or infinity"):
+        session.keeper.keep_last()
+    assert before == {p: p.read_bytes() for p in files}
+    assert (tmp_path / "run" / "last" / FILE) in before
+
+
+def test_compiled_layers_compute_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = losses_of(start(tiny_recipe(tmp_path), tmp_path / "a"), 2)
+    asked: list[object] = []
+    monkeypatch.setattr(
+        nn.Module, "compile", lambda self, **options: asked.append((type(self).__name__, options))
+    )
+    compiled = losses_of(start(tiny_recipe(tmp_path, compile=True), tmp_path / "b"), 2)
+    assert compiled == plain
+    assert asked == [("Encoder", {"dynamic": True}), ("Decoder", {"dynamic": True})]
