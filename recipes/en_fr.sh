@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# How the translator that comes with clearhead was trained.
+#
+#   recipes/en_fr.sh DIRECTORY [OPTIONS OF clearhead train ...]
+#
+# DIRECTORY holds train.tsv, dev.tsv and test.tsv: English TAB French, one pair a
+# line. Ours are everyday sentences of Tatoeba as collected by ManyThings (CC BY
+# 2.0; `clearhead data get tatoeba` fetches them), split so that no held-out
+# sentence, English or French, occurs in training.
+#
+# Machine: two CPU cores with bfloat16 units, an hour and a half to two hours.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+data=${1:?give a directory with train.tsv, dev.tsv and test.tsv (see: clearhead data get tatoeba)}
+shift
+run=${RUN_DIR:-runs/en_fr}
+shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
+
+# 1. Train: byte-pair encoding over both languages (a few seconds), then the model,
+#    9.4 million parameters. Greedy BLEU on the dev sentences is near 28 after
+#    1,000 steps and 37 after 1,500; the last 30 % of the steps, in which the
+#    learning rate falls to zero, are worth the most.
+clearhead train en_fr --run-dir "$run" \
+  --set data.train="$data/train.tsv" --set data.dev="$data/dev.tsv" "$@"
+
+# 2. Score it on sentences that played no part in any choice.
+clearhead evaluate --model "$run/best" --data "$data/test.tsv" --beam-size 4 \
+  --output "$run/test.hyp"
+
+# 3. Halve the weights' size for the package: 16 bits are enough to translate with.
+python - "$run/best" "$shipped" <<'PY'
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+
+from clearhead.models import Transformer
+from clearhead.text import Tokenizer
+
+source, target = map(Path, sys.argv[1:])
+Transformer.from_pretrained(source).save_pretrained(target, dtype=torch.float16)
+Tokenizer.load(source).save(target)
+shutil.copy(source / "README.md", target / "README.md")
+PY
+echo "The curves are in $run/curves.png, the model for the package in $shipped."
