@@ -43,7 +43,7 @@ def choose_device(name: str) -> torch.device:
         "mps": int(torch.backends.mps.is_available()),
     }
     kind, colon, number = name.partition(":")
-    if kind not in counts or (colon and not number.isdecimal()):
+    if kind not in counts or bool(colon) != number.isdecimal():
         raise UserError(f"device {name!r} is unknown; expected auto, cpu, cuda, cuda:N or mps")
     if int(number or 0) >= counts[kind]:
         raise UserError(

@@ -7,6 +7,7 @@ best/             a model directory: the best evaluation, or the average if that
 snapshots/        the last few weights, for averaging
 """
 
+import re
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +16,9 @@ from clearhead.files import atomic_write
 from clearhead.training import checkpoint
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import dump_recipe, load_recipe
+
+# The temporary names that `clearhead.files` gives.
+UNFINISHED = re.compile(r"\..+\.(yaml|json|jsonl|png|md|safetensors)\.[a-z0-9_]{8}")
 
 
 class RunDirectory:
@@ -48,11 +52,11 @@ class RunDirectory:
             )
         if root.exists() and not root.is_dir():
             raise UserError(f"{root} is a file, expected a directory; choose another --run-dir")
-        if root.exists() and any(root.iterdir()) and not run.config.exists():
+        if _holds_something(root) and not run.config.exists():
             raise UserError(f"{root} is not an empty directory; choose another --run-dir")
+        atomic_write(run.config, dump_recipe(recipe))
         for leftover in (run.tokenizer, run.origin, run.dev):
             leftover.unlink(missing_ok=True)
-        atomic_write(run.config, dump_recipe(recipe))
         return run
 
     @classmethod
@@ -67,7 +71,20 @@ class RunDirectory:
             raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
         return run, load_recipe(str(run.config))
 
+    def sweep(self) -> None:
+        """Remove what a kill left of files that were being written."""
+        for path in list(self.root.rglob(".*")):
+            if UNFINISHED.fullmatch(path.name):
+                path.unlink()
+
     @property
     def resumable(self) -> bool:
         """Whether a checkpoint was written before the run stopped."""
         return (self.last / checkpoint.FILE).exists()
+
+
+def _holds_something(root: Path) -> bool:
+    try:
+        return root.exists() and any(not p.name.startswith(".") for p in root.iterdir())
+    except OSError as error:
+        raise UserError(f"cannot look into {root}: {error.strerror}; choose another") from error

@@ -52,6 +52,7 @@ class Session:
             self.trainer.restore(run.last)
         self.progress = self.trainer.progress
         # Only now, when nothing can be refused any more, is anything in the directory changed.
+        run.sweep()
         atomic_write(run.config, dump_recipe(recipe))
         drop_later_snapshots(run.snapshots, self.progress.step)
         self.keeper = Keeper(recipe, run, self.trainer, self.tokenizer)

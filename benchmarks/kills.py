@@ -1,0 +1,189 @@
+"""Kill a training run again and again, resume it each time, and compare it bit by bit at its end.
+
+    python benchmarks/kills.py --kills 200     # some minutes on one core
+    python benchmarks/kills.py --kills 5       # a glance
+
+One run is left alone. Victims of the same recipe are killed (SIGKILL) at random
+moments: while they learn a vocabulary, step, evaluate, draw, save. After every
+kill each file that claims to be whole must be readable; each victim that comes
+to its end must have the weights, the moments, the random state, the snapshots
+and the records of the run that was left alone.
+
+The children are forked from a parent that has imported everything and computed
+nothing, so that a start costs a tenth of a second. Needs Linux or macOS.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import matplotlib.backends.backend_agg
+import matplotlib.figure
+import sacrebleu
+import torch
+from torch import Tensor
+
+from clearhead.models.weights import read_tensors
+from clearhead.training.checkpoint import FILE, load_checkpoint
+from clearhead.training.logbook import read_metrics
+from clearhead.training.recipe import Recipe
+from clearhead.training.recipe_file import build_recipe
+from clearhead.training.run_directory import UNFINISHED
+from clearhead.training.session import resume, start
+
+WARM = (matplotlib, sacrebleu)  # imported for the children
+WORDS = {"one": "un", "two": "deux", "red": "rouge", "cat": "chat", "sees": "voit", "and": "et"}
+CLOCKED = {"seconds", "tokens_per_second"}
+PARTS = 4  # a child lives for this part of an undisturbed run, at most
+
+
+@dataclass
+class Tally:
+    kills: int = 0
+    runs: int = 0  # victims that came to their end
+    in_a_write: int = 0  # kills that left a file half written
+    steps: set[int] = field(default_factory=set)  # where the victims stood
+    faults: list[str] = field(default_factory=list)
+
+
+def make_recipe(folder: Path) -> Recipe:
+    """A model of 40,000 numbers on a made-up language; checkpoint every 7 of 120 steps."""
+    rng = random.Random(1)
+    for name, count in (("train.tsv", 2000), ("dev.tsv", 20)):
+        rows = [rng.choices(list(WORDS), k=rng.randint(2, 9)) for _ in range(count)]
+        lines = [f"{' '.join(r)}\t{' '.join(WORDS[w] for w in reversed(r))}\n" for r in rows]
+        (folder / name).write_text("".join(lines), encoding="utf-8", newline="\n")
+    sizes = {"d_model": 32, "d_ff": 64, "h": 4, "encoder_layers": 1, "decoder_layers": 1}
+    run = {"steps": 120, "batch_tokens": 500, "accumulate": 2, "window": 400, "device": "cpu"}
+    often = {"save_every": 7, "eval_every": 40, "log_every": 5, "average": 2, "threads": 1}
+    values = {
+        "data": {"train": str(folder / "train.tsv"), "dev": str(folder / "dev.tsv")},
+        "vocabulary": {"size": 300},
+        "model": {"size": "tiny", "seq_len": 64, "dropout": 0.1, **sizes},
+        "optimizer": {"warmup": 20, "peak_lr": 3e-3},
+        "run": run | often,
+    }
+    return build_recipe(values, "the benchmark's recipe")
+
+
+def fork_run(recipe: Recipe, root: Path, errors: Path) -> int:
+    """Start or resume in a child process; its exit code is 0 if the run came to its end."""
+    if pid := os.fork():
+        return pid
+    try:
+        begun = (root / "config.yaml").exists()
+        (resume(root) if begun else start(recipe, root)).train()
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - a forked child must never run the parent's code after this
+        errors.write_text(traceback.format_exc(), encoding="utf-8")
+        os._exit(1)
+
+
+def finished(pid: int, seconds: float) -> bool:
+    """Wait so long; True if the child ended by itself, False once it is killed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            if status:
+                raise SystemExit(f"a child failed with status {status}")
+            return True
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def inspect(root: Path, tally: Tally) -> None:
+    """Everything that claims to be whole must be readable."""
+    names = [path.name for path in root.rglob(".*")] if root.exists() else []
+    tally.in_a_write += any(UNFINISHED.fullmatch(name) for name in names)
+    had = max(tally.steps, default=0) if tally.steps else 0
+    try:
+        for path in root.rglob("[!.]*.safetensors"):
+            read_tensors(path)
+        if (root / "last" / FILE).exists():
+            tally.steps.add(load_checkpoint(root / "last")[0].step)
+    except ValueError as error:
+        tally.faults.append(f"unreadable after kill {tally.kills} (had {had}): {error}")
+
+
+def outcome(root: Path) -> tuple[dict[str, Tensor], list[dict[str, object]]]:
+    """Every tensor that a run leaves, and its records without what a clock measured."""
+    tensors = {
+        f"{path.relative_to(root)} {name}": tensor
+        for path in sorted(root.rglob("*.safetensors"))
+        for name, tensor in read_tensors(path).items()
+    }
+    records = [
+        {key: value for key, value in record.items() if key not in CLOCKED}
+        for record in read_metrics(root / "metrics.jsonl")
+    ]
+    return tensors, records
+
+
+def compare(victim: Path, whole: Path, tally: Tally) -> None:
+    (ours, our_records), (theirs, their_records) = outcome(victim), outcome(whole)
+    if ours.keys() != theirs.keys():
+        tally.faults.append(f"{victim.name}: other files: {ours.keys() ^ theirs.keys()}")
+        return
+    different = [name for name in ours if not torch.equal(ours[name], theirs[name])]
+    if different:
+        tally.faults.append(f"{victim.name}: other bits in {len(different)}: {different[:3]}")
+    if our_records != their_records:
+        tally.faults.append(f"{victim.name}: other records")
+
+
+def torment(recipe: Recipe, folder: Path, kills: int, rng: random.Random) -> Tally:
+    """Kill until the number is reached, then let the last victim come to its end."""
+    tally, errors = Tally(), folder / "errors.txt"
+    whole, began = folder / "whole", time.monotonic()
+    if not finished(fork_run(recipe, whole, errors), 600):
+        raise SystemExit("the run that is left alone took more than ten minutes")
+    longest = (time.monotonic() - began) / PARTS
+    while tally.kills < kills:
+        victim = folder / f"victim{tally.runs}"
+        while not finished(
+            fork_run(recipe, victim, errors),
+            rng.uniform(0, longest) if tally.kills < kills else 600,
+        ):
+            tally.kills += 1
+            inspect(victim, tally)
+        compare(victim, whole, tally)
+        tally.runs += 1
+    return tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        recipe = make_recipe(folder)
+        tally = torment(recipe, folder, arguments.kills, random.Random(arguments.seed))
+    print("| kills | within a write | runs finished | at steps | faults | minutes |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    print(
+        f"| {tally.kills} | {tally.in_a_write} | {tally.runs} | {len(tally.steps)} different "
+        f"| {len(tally.faults)} | {(time.monotonic() - began) / 60:.1f} |"
+    )
+    for fault in tally.faults:
+        print(fault, file=sys.stderr)
+    sys.exit(bool(tally.faults))
+
+
+if __name__ == "__main__":
+    main()

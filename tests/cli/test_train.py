@@ -1,0 +1,150 @@
+"""`clearhead train` as it is typed: what it prints, where it stops, how it goes on."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clearhead.cli import main
+from clearhead.training import reporter
+from clearhead.training.recipe_file import dump_recipe, load_recipe
+from tests.training.tiny import tiny_recipe
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporter, "draw_curves", lambda records, path: None)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> str:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(dump_recipe(tiny_recipe(tmp_path, steps=6)), encoding="utf-8", newline="\n")
+    return str(path)
+
+
+def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a command ends with."""
+    assert main.run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("clearhead: error: ")
+    return err
+
+
+def test_show_config_prints_yaml_that_reads_as_the_same_recipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "en_fr", "--set", "run.steps=7", "--data", "1:30", "--device", "cpu"]
+    assert main.run([*command, "--show-config"]) == 0
+    text = capsys.readouterr().out
+    path = tmp_path / "shown.yaml"
+    path.write_text(text, encoding="utf-8")
+    recipe = load_recipe(str(path))
+    assert dump_recipe(recipe) == text
+    assert (recipe.run.steps, recipe.data.train, recipe.run.device) == (7, "1:30", "cpu")
+    assert set(yaml.safe_load(text)) == {"data", "vocabulary", "model", "optimizer", "run"}
+
+
+def test_a_run_ends_with_a_model_and_says_where(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = tmp_path / "my run"
+    assert main.run(["train", recipe, "--run-dir", str(run_dir)]) == 0
+    out, err = capsys.readouterr()
+    best = shlex.quote(str(run_dir / "best"))
+    assert out == f"the model is in {best}: clearhead translate --model {best}\n"
+    assert "learning a vocabulary of 300 pieces" in err and "done: 6 steps" in err
+    kept = {p.name for p in run_dir.iterdir()}
+    assert {"config.yaml", "best", "last", "metrics.jsonl", "train.log", "tokenizer.json"} <= kept
+    for directory in ("best", "last"):
+        names = {p.name for p in (run_dir / directory).iterdir()}
+        assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= names
+
+
+def test_resume_needs_only_the_run_directory(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = str(tmp_path / "run")
+    assert main.run(["train", recipe, "--run-dir", run_dir]) == 0
+    resume = ["train", "--resume", "--run-dir", run_dir]
+    capsys.readouterr()
+    assert main.run(resume) == 0
+    assert "this run is finished" in capsys.readouterr().err
+    assert main.run([*resume, "--set", "run.steps=8"]) == 0
+    err = capsys.readouterr().err
+    assert "going on after step 6 of 8" in err and "done: 8 steps" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train"], "give a recipe"),
+        (["train", "--resume"], "--resume needs --run-dir"),
+        (["train", "--resume", "--run-dir", "nowhere"], "holds no run"),
+        (["train", "en_frr"], "did you mean en_fr?"),
+        (["train", "en_fr", "--set", "run.stepz=3"], "did you mean 'steps'?"),
+        (["train", "en_fr", "--data", "missing.tsv"], "missing.tsv does not exist"),
+        (["train", "en_fr", "--data", "grammar:train:9", "--device", "tpu"], "'tpu' is unknown"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in complaint(arguments, capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_run_directory_is_one_line(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "is not an empty directory" in complaint(
+        ["train", recipe, "--run-dir", str(tmp_path)], capsys
+    )
+
+
+def start_long_run(recipe: str, run_dir: Path) -> subprocess.Popen[str]:
+    """A run of many steps; returns once it has made the first of them."""
+    settings = ["run.steps=100000", "run.log_every=1", "run.eval_every=100000"]
+    changes = [word for setting in settings for word in ("--set", setting)]
+    command = [sys.executable, "-m", "clearhead", "train", recipe, "--run-dir", str(run_dir)]
+    process = subprocess.Popen(
+        [*command, *changes, "--set", "run.save_every=100000"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        encoding="utf-8",
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith("step 3/"):
+        assert process.poll() is None
+    return process
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_saves_and_prints_the_command_to_go_on(
+    recipe: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_dir = tmp_path / "my run"
+    process = start_long_run(recipe, run_dir)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+    command = err.splitlines()[-1].removeprefix("stopped; go on with: ")
+    words = shlex.split(command)
+    assert words == ["clearhead", "train", "--resume", "--run-dir", str(run_dir)]
+    steps = [line for line in err.splitlines() if line.startswith("step ")]
+    made = int(steps[-1].split()[1].split("/")[0]) if steps else 3
+    assert main.run([*words[1:], "--set", f"run.steps={made + 2}"]) == 0
+    assert f"going on after step {made} of {made + 2}" in capsys.readouterr().err

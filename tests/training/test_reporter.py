@@ -1,0 +1,162 @@
+"""Plain lines where nobody watches, a bar on a terminal, a record in any case."""
+
+import io
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from clearhead.errors import UserError
+from clearhead.training import console, progress_bar, reporter, tensorboard
+from clearhead.training.logbook import read_metrics
+from clearhead.training.measures import Meter, StepReport, clock, perplexity
+from clearhead.training.recipe import Run
+from clearhead.training.session import Session, start
+from tests.training.tiny import tiny_recipe
+
+KEYS = {"kind", "step", "loss", "ppl", "tokens_per_second", "epoch", "lr", "grad_norm"}
+
+
+def run(session: Session) -> None:
+    with console.shown(), console.kept(session.run.log):
+        session.train()
+
+
+def test_plain_lines_carry_everything(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    run(session)
+    out, err = capsys.readouterr()
+    lines = err.split("\n")
+    first = next(line for line in lines if line.startswith("step 5/12"))
+    for word in ("epoch ", "loss ", "ppl ", " tok/s", "lr ", "gnorm ", "ETA "):
+        assert word in first
+    assert lines[0].startswith("cpu, float32 (as asked), 1 thread")
+    assert lines[1].startswith("300 pairs, vocabulary 300, ")
+    assert [line for line in lines if line.startswith("step 8: dev ppl")]
+    assert [line for line in lines if line.startswith("    → ")]  # a sample translation
+    assert lines[-2].startswith("done: 12 steps in 0:0") and "peak memory 0." in lines[-2]
+    assert "\x1b" not in err and out == ""
+
+
+def test_the_log_file_has_the_same_lines_with_the_time(session: Session) -> None:
+    run(session)
+    text = session.run.log.read_text(encoding="utf-8")
+    assert " step 5/12  epoch 0" in text and " done: 12 steps" in text
+
+
+def test_records_have_every_measure_once(session: Session) -> None:
+    run(session)
+    records = read_metrics(session.run.root / "metrics.jsonl")
+    train = [r for r in records if r["kind"] == "train"]
+    assert [r["step"] for r in train] == [5, 10, 12]
+    assert all(r.keys() >= KEYS for r in train)
+    assert [r["step"] for r in records if r["kind"] == "dev"] == [4, 8, 12]
+    assert [r["step"] for r in records if r["kind"] == "average"] == [12]
+    text = (session.run.root / "metrics.jsonl").read_text(encoding="utf-8")
+    assert all(json.loads(line) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_on_a_terminal_a_bar_moves_below_the_log(
+    no_color: bool, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO()
+    terminal = Console(
+        file=screen, force_terminal=True, width=100, highlight=False, no_color=no_color
+    )
+    for module in (console, progress_bar):
+        monkeypatch.setattr(module, "CONSOLE", terminal)
+    for module in (console, reporter):
+        monkeypatch.setattr(module, "on_terminal", lambda: True)
+    run(session)
+    shown = screen.getvalue()
+    assert "12/12" in shown and "100%" in shown and "ETA 0:00" in shown
+    assert "step 5/12" not in shown  # the bar says it; the log file has it
+    assert "step 8: dev ppl" in shown
+    assert "step 5/12" in session.run.log.read_text(encoding="utf-8")
+    assert ("\x1b[38" in shown or "\x1b[1;3" in shown or "\x1b[3" in shown) is not no_color
+
+
+def test_a_pipe_is_no_terminal() -> None:
+    assert not console.on_terminal()
+
+
+def test_nothing_stays_attached_to_the_log(session: Session) -> None:
+    run(session)
+    log = logging.getLogger("clearhead")
+    assert not log.handlers and log.level == logging.NOTSET
+
+
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="choose a --run-dir"), console.kept(tmp_path):
+        pass
+
+
+def report(step: int, loss: float, finite: bool = True) -> StepReport:
+    return StepReport(step, 0, loss, loss, 1e-3, 0.5, 10 * step, 0.5, finite)
+
+
+def test_means_are_over_tokens_and_leave_skipped_steps_out() -> None:
+    meter = Meter()
+    for step in (report(1, 2.0), report(2, float("nan"), finite=False), report(3, 4.0)):
+        meter.add(step)
+    values = meter.values()
+    assert values["loss"] == pytest.approx((10 * 2 + 30 * 4) / 40)
+    assert values["tokens_per_second"] == pytest.approx(60 / 1.5)
+    only_bad = Meter()
+    only_bad.add(report(1, float("inf"), finite=False))
+    assert only_bad.values()["ppl"] != only_bad.values()["ppl"]
+
+
+def test_a_skipped_step_is_visible(
+    session: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = session.trainer.optimizer.step
+    bad = iter([False, True])
+
+    def sometimes(lr: float, scale: float, norm: float) -> bool:
+        return original(lr, float("nan") if next(bad, False) else scale, norm)
+
+    monkeypatch.setattr(session.trainer.optimizer, "step", sometimes)
+    run(session)
+    err = capsys.readouterr().err
+    assert "step 2 skipped, its gradient is not finite (1 skipped so far)" in err
+    assert "ETA 0:00  skipped 1" in err and ", 1 steps skipped," in err
+
+
+def test_clock_and_perplexity() -> None:
+    assert [clock(s) for s in (0, 59.9, 61, 3600, 36_061)] == [
+        "0:00", "0:59", "1:01", "1:00:00", "10:01:01",
+    ]  # fmt: skip
+    assert perplexity(0.0) == 1 and perplexity(1e9) == perplexity(50)
+
+
+def test_without_tensorboard_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
+    with pytest.raises(UserError, match=r"pip install 'clearhead\[tensorboard\]'"):
+        tensorboard.open_board(Path("unused"), 0)
+
+
+class FakeWriter:
+    def __init__(self) -> None:
+        self.scalars: list[tuple[str, int]] = []
+        self.closed = False
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        self.scalars.append((name, step))
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_tensorboard_gets_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = FakeWriter()
+    monkeypatch.setattr(reporter, "open_board", lambda path, step: tensorboard.Board(writer))
+    start(tiny_recipe(tmp_path, tensorboard=True), tmp_path / "run").train()
+    assert {("train/loss", 5), ("train/lr", 12), ("dev/bleu", 8), ("average/ppl", 12)} <= set(
+        writer.scalars
+    )
+    assert writer.closed and not Run().tensorboard
