@@ -3,7 +3,6 @@ import importlib
 from pathlib import Path
 
 import pytest
-from tests.data.server import serving
 from typer.testing import CliRunner
 
 from clearhead.cli.data import app
@@ -11,6 +10,7 @@ from clearhead.data import open_pairs
 from clearhead.data.catalogue import CATALOGUE
 from clearhead.data.remote import Corpus, Member, RemoteFile
 from clearhead.errors import UserError
+from tests.data.server import serving
 
 
 def test_list_shows_every_corpus_with_its_licence() -> None:

@@ -21,9 +21,6 @@ from clearhead.training.recipe import Data, Recipe
 
 log = logging.getLogger("clearhead.train")
 
-# Enough text to learn pieces from; the rest of a huge corpus changes nothing.
-TOKENIZER_PAIRS = 1_000_000
-
 
 class TrainingPairs:
     """A corpus as the recipe wants it read: any number of times, always the same."""
@@ -46,8 +43,8 @@ def prepare_tokenizer(recipe: Recipe, directory: Path) -> Tokenizer:
         tokenizer = Tokenizer.load(recipe.vocabulary.path or recipe.model.path or "")
     else:
         log.info("learning a vocabulary of %d pieces …", recipe.vocabulary.size)
-        pairs = TrainingPairs(recipe.data.train, recipe.data)
-        tokenizer = Tokenizer.train(_sides(islice(pairs, TOKENIZER_PAIRS)), recipe.vocabulary.size)
+        pairs = islice(TrainingPairs(recipe.data.train, recipe.data), recipe.vocabulary.pairs)
+        tokenizer = Tokenizer.train(_sides(pairs), recipe.vocabulary.size)
     tokenizer.save(directory)
     return tokenizer
 

@@ -36,6 +36,7 @@ class Vocabulary(Section):
     """The tokenizer, learned from the training text unless a directory with one is named."""
 
     size: int = Field(8000, ge=300)
+    pairs: int = Field(1_000_000, gt=0, description="learned from the first so many pairs")
     path: str | None = None
 
 
