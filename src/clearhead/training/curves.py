@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from clearhead.files import atomic_save
 
@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 # Told apart by readers with any colour vision (Okabe and Ito 2008), and by shape.
 COLOURS = {"train": "#0072B2", "dev": "#D55E00", "average": "#009E73"}
-LEGENDS = {"loss": "upper right", "ppl": "upper right", "bleu": "lower right", "lr": "lower center"}
+Corner = Literal["upper right", "lower right", "lower center"]
+LEGENDS: dict[str, Corner] = {
+    "loss": "upper right",
+    "ppl": "upper right",
+    "bleu": "lower right",
+    "lr": "lower center",
+}
 GREY = "#666666"
 Records = Iterable[dict[str, Any]]
 
