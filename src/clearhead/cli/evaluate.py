@@ -11,6 +11,8 @@ from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
+    from clearhead.evaluation.judge import Verdict
+    from clearhead.evaluation.report import Subject
     from clearhead.translation import Translator
 
 Data = Annotated[
@@ -76,15 +78,9 @@ def evaluate(
     """
     spec = _check(data, hypotheses, output)
     from clearhead.evaluation.examples import read_examples
-    from clearhead.evaluation.hypotheses import (
-        check_writable,
-        default_name,
-        read_hypotheses,
-        write_hypotheses,
-    )
+    from clearhead.evaluation.hypotheses import check_writable, default_name, read_hypotheses
     from clearhead.evaluation.judge import judge
-    from clearhead.evaluation.report import Subject, as_json
-    from clearhead.evaluation.tables import as_text
+    from clearhead.evaluation.report import Subject
 
     # Whatever can be wrong is said before an hour of translating, not after it.
     examples = read_examples(spec, limit, source_lang, target_lang)
@@ -99,17 +95,11 @@ def evaluate(
         else:
             check_writable(kept)
             translator = _load(model, device, threads)
-            found = _translate(translator, examples.sources, search)
-            write_hypotheses(kept, found)
+            found = _translate(translator, examples.sources, search, kept)
         verdict = judge(examples, found, other, translator)
-    subject = Subject(
-        spec,
-        len(examples),
-        _settings(model, search, translator),
-        str(kept),
-        str(against) if against else None,
-    )
-    print(as_json(subject, verdict) if json else as_text(subject, verdict))
+    system = _settings(model, search, translator)
+    subject = Subject(spec, len(examples), system, str(kept), str(against) if against else None)
+    _show(subject, verdict, json)
 
 
 def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> str:
@@ -133,14 +123,20 @@ def _load(model: Path | None, device: str, threads: int | None) -> "Translator":
     return Translator.from_pretrained(model, device, threads)
 
 
-def _translate(translator: "Translator", sources: list[str], search: Search) -> list[str]:
+def _translate(
+    translator: "Translator", sources: list[str], search: Search, kept: Path
+) -> list[str]:
+    from clearhead.evaluation.hypotheses import write_hypotheses
+
     print(f"translating {len(sources):,} lines", file=sys.stderr)
-    return translator.translate(
+    found = translator.translate(
         sources,
         beam_size=search.beam_size,
         length_penalty=search.length_penalty,
         batch_tokens=search.batch_tokens,
     )
+    write_hypotheses(kept, found)
+    return found
 
 
 def _settings(
@@ -157,3 +153,10 @@ def _settings(
         "device": str(weight.device),
         "precision": str(weight.dtype).removeprefix("torch."),
     }
+
+
+def _show(subject: "Subject", verdict: "Verdict", json: bool) -> None:
+    from clearhead.evaluation.report import as_json
+    from clearhead.evaluation.tables import as_text
+
+    print(as_json(subject, verdict) if json else as_text(subject, verdict))
