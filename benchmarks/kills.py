@@ -107,14 +107,16 @@ def inspect(root: Path, tally: Tally) -> None:
     """Everything that claims to be whole must be readable."""
     names = [path.name for path in root.rglob(".*")] if root.exists() else []
     tally.in_a_write += any(UNFINISHED.fullmatch(name) for name in names)
-    had = max(tally.steps, default=0) if tally.steps else 0
     try:
         for path in root.rglob("[!.]*.safetensors"):
             read_tensors(path)
         if (root / "last" / FILE).exists():
             tally.steps.add(load_checkpoint(root / "last")[0].step)
+            (root / "had one").touch()
+        elif (root / "had one").exists():
+            tally.faults.append(f"the checkpoint is gone after kill {tally.kills}")
     except ValueError as error:
-        tally.faults.append(f"unreadable after kill {tally.kills} (had {had}): {error}")
+        tally.faults.append(f"unreadable after kill {tally.kills}: {error}")
 
 
 def outcome(root: Path) -> tuple[dict[str, Tensor], list[dict[str, object]]]:
