@@ -8,7 +8,7 @@
 # 2.0; `clearhead data get tatoeba` fetches them), split so that no held-out
 # sentence, English or French, occurs in training.
 #
-# Machine: two CPU cores with bfloat16 units, an hour and a half to two hours.
+# Machine: two CPU cores with bfloat16 units, an hour to two hours, by how busy they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=${1:?give a directory with train.tsv, dev.tsv and test.tsv (see: clearhead data get tatoeba)}
