@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "clearhead"
-NOT_OURS = {".git", ".venv", "venv", "build", "dist", "runs", "__pycache__"}
+NOT_OURS = {".git", ".venv", "venv", "build", "dist", "runs", "__pycache__", ".hypothesis"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -72,7 +72,7 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
         end = piece.span[1]
     hypotheses = [piece.hypothesis for piece in pieces]
     return Translation(
-        "".join(words),
+        "".join(words).strip(),  # a first or last sentence may have become nothing
         sum(h.score for h in hypotheses),
         sum(h.normalized for h in hypotheses),
         all(h.finished for h in hypotheses),
