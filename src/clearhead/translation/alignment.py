@@ -27,9 +27,9 @@ def word_links(
 
     Shape: attention: (target tokens, source tokens and end sign).
     """
+    if not all(tokenizer.decode(ids).split() for ids in (source, target)):
+        return []  # nothing but white space: there are no words to link
     source_words, target_words = word_numbers(tokenizer, source), word_numbers(tokenizer, target)
-    if not source_words or not target_words:
-        return []
     shape = (target_words[-1] + 1, source_words[-1] + 1)
     columns = attention.new_zeros(len(target), shape[1])
     columns.index_add_(1, _index(source_words, attention), attention[:, : len(source)])
