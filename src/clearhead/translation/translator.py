@@ -12,12 +12,13 @@ from clearhead.errors import UserError
 from clearhead.fast import accelerate
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
+from clearhead.training.precision import choose_device
 from clearhead.translation.alignment import word_links
-from clearhead.translation.device import choose_device, use_threads
 from clearhead.translation.joining import Piece, join
 from clearhead.translation.location import find_model
 from clearhead.translation.result import BLANK, Link, Translation
 from clearhead.translation.sources import Reader, Source
+from clearhead.translation.threads import use_threads
 
 logger = logging.getLogger(__name__)
 
