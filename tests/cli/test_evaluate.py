@@ -113,6 +113,35 @@ def test_two_systems_are_compared(evaluate: Run) -> None:
     assert "against theirs, paired bootstrap" in out and found["bleu"]["signature"] in out
 
 
+def test_the_way_papers_score_stands_below_with_its_own_signature(evaluate: Run) -> None:
+    pytest.importorskip("sacremoses")
+    from clearhead.evaluation.as_papers import as_papers
+
+    small = write("small", *(line.lower() for line in references()))
+    arguments = ["--data", GRAMMAR, "--hyp", small]
+    expected = as_papers().score([line.lower() for line in references()], references())
+    assert expected.value == pytest.approx(100)
+    found = parsed(evaluate(*arguments, "--as-papers", "--json"))
+    assert found["bleu"]["score"] < 100
+    assert found["bleu_as_papers"] == {"score": expected.value, "signature": expected.signature}
+    code, out, _ = evaluate(*arguments, "--as-papers")
+    assert code == 0 and f"BLEU     100.00   {expected.signature}\n" in out
+    code, out, _ = evaluate(*arguments)
+    assert code == 0 and "papers" not in out
+
+
+def test_tokenized_references_are_compared_with_as_they_are(evaluate: Run) -> None:
+    pytest.importorskip("sacremoses")
+    hypotheses = write("h", "L'eau est là.", "Oui, oui, c'est vrai.")
+    ready = write("r", "l&apos; eau est là .", "oui , oui , c&apos; est vrai .")
+    data = f"{write('t.en', 'a', 'b')},{write('t.fr', 'x', 'y')}"
+    arguments = ["--data", data, "--hyp", hypotheses, "--tokenized-references", ready, "--json"]
+    found = parsed(evaluate(*arguments))
+    assert found["bleu"]["score"] < 10
+    assert found["bleu_as_papers"]["score"] == pytest.approx(100)
+    assert "bleu_as_papers" in parsed(evaluate(*arguments, "--limit", "1"))
+
+
 def test_lines_with_an_empty_side_keep_their_place(evaluate: Run) -> None:
     sources = write("t.en", "a b", "", "c d")
     targets = write("t.fr", "un deux trois quatre", "cinq", "")
@@ -136,6 +165,8 @@ def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run)
         (["--data", GRAMMAR, "--hyp", "nowhere"], "cannot read nowhere"),
         (["--data", GRAMMAR, "--hyp", "short"], "short has 1 lines and the test set has 6"),
         (["--data", GRAMMAR, "--hyp", "short", "--against", "short"], "short has 1 lines"),
+        (["--data", GRAMMAR, "--tokenized-references", "short"], "short has 1 lines"),
+        (["--data", GRAMMAR, "--tokenized-references", "nowhere"], "cannot read nowhere"),
         (["--data", GRAMMAR, "--hyp", "short", "-o", "x"], "both --hypotheses and --output"),
         (["--data", GRAMMAR, "--limit", "0"], "limit=0"),
         (["--data", GRAMMAR, "-o", "."], "it is a directory"),

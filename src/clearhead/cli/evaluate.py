@@ -11,6 +11,7 @@ from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
+    from clearhead.evaluation.as_papers import AsPapers
     from clearhead.evaluation.judge import Verdict
     from clearhead.evaluation.report import Subject
     from clearhead.translation import Translator
@@ -29,6 +30,13 @@ Hypotheses = Annotated[
 ]
 Against = Annotated[
     Path | None, typer.Option(help="Another system's hypotheses, for a paired bootstrap.")
+]
+Papers = Annotated[
+    bool, typer.Option("--as-papers", help="Also BLEU lower-cased and Moses-tokenised.")
+]
+Tokenized = Annotated[
+    Path | None,
+    typer.Option("--tokenized-references", help="References for --as-papers, made so before."),
 ]
 Output = Annotated[
     Path | None,
@@ -60,6 +68,8 @@ def evaluate(
     model: Model = None,
     hypotheses: Hypotheses = None,
     against: Against = None,
+    as_papers: Papers = False,
+    tokenized: Tokenized = None,
     output: Output = None,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 1.0,
@@ -86,6 +96,7 @@ def evaluate(
     examples = read_examples(spec, limit, source_lang, target_lang)
     read = partial(read_hypotheses, lines=len(examples), limited=limit is not None)
     other = read(against) if against else None
+    road = _road(target_lang, read(tokenized) if tokenized else None, as_papers)
     kept = hypotheses or output or default_name(spec, model)
     search = None if hypotheses else Search(beam_size, length_penalty, batch_tokens)
     with warnings_on_stderr(quiet=False):
@@ -96,7 +107,7 @@ def evaluate(
             check_writable(kept)
             translator = _load(model, device, threads)
             found = _translate(translator, examples.sources, search, kept)
-        verdict = judge(examples, found, other, translator)
+        verdict = judge(examples, found, other, translator, road)
     system = _settings(model, search, translator)
     subject = Subject(spec, len(examples), system, str(kept), str(against) if against else None)
     _show(subject, verdict, json)
@@ -115,6 +126,15 @@ def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> st
             "--data test.tsv, --data test.en,test.fr or --data grammar:test:1000"
         )
     return data
+
+
+def _road(language: str, tokenized: list[str] | None, asked: bool) -> "AsPapers | None":
+    """The way that papers score, where it was asked for in one way or the other."""
+    if tokenized is None and not asked:
+        return None
+    from clearhead.evaluation.as_papers import as_papers
+
+    return as_papers(language, tokenized)
 
 
 def _load(model: Path | None, device: str, threads: int | None) -> "Translator":

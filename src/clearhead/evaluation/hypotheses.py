@@ -12,7 +12,7 @@ from clearhead.files import atomic_write
 
 
 def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list[str]:
-    """The translations in a file; with `limited`, only as many lines as are wanted.
+    """The lines of a file that answer a test set; with `limited`, only as many as are wanted.
 
     Raises:
         UserError: the file cannot be read, or has not as many lines as the test set.
@@ -21,7 +21,7 @@ def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list
     if len(found) != lines:
         raise UserError(
             f"{path} has {len(found)} lines and the test set has {lines}; expected one "
-            "hypothesis a line, blank ones included, in the order of the test set"
+            "line for each pair, blank ones included, in the order of the test set"
         )
     return found
 

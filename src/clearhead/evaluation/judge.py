@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clearhead.errors import UserError
+from clearhead.evaluation.as_papers import AsPapers
 from clearhead.evaluation.comparison import Comparison, compare
 from clearhead.evaluation.examples import Examples
 from clearhead.evaluation.phenomena import ExactMatch, exact_match
-from clearhead.evaluation.scores import Scores, score
+from clearhead.evaluation.scores import Score, Scores, score
 
 if TYPE_CHECKING:  # scoring a file of hypotheses need not wait for torch
     from clearhead.evaluation.alignment_error import AlignmentErrors
@@ -26,6 +27,7 @@ class Verdict:
     comparison: list[Comparison] | None = None
     exact_match: ExactMatch | None = None
     alignment: "AlignmentErrors | None" = None
+    as_papers: Score | None = None
 
 
 def judge(
@@ -33,8 +35,9 @@ def judge(
     hypotheses: Sequence[str],
     against: Sequence[str] | None = None,
     translator: "Translator | None" = None,
+    papers: AsPapers | None = None,
 ) -> Verdict:
-    """Judge hypotheses, perhaps against those of another system.
+    """Judge hypotheses, perhaps against those of another system, perhaps also as papers do.
 
     On the grammar corpus also count what is right, and, with the translator at
     hand, measure where its heads look.
@@ -47,6 +50,7 @@ def judge(
         None if against is None else compare(hypotheses, against, examples.references),
         exact_match(hypotheses, examples.grammar) if examples.grammar else None,
         _alignment(examples, translator) if translator else None,
+        papers.score(hypotheses, examples.references) if papers else None,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from clearhead.evaluation.judge import Verdict
 from clearhead.evaluation.phenomena import Count, ExactMatch
+from clearhead.evaluation.scores import Score
 
 
 @dataclass(frozen=True)
@@ -21,16 +22,18 @@ class Subject:
 
 def as_json(subject: Subject, verdict: Verdict) -> str:
     """Scores and percentages from 0 to 100, rates from 0 to 1, nothing rounded."""
-    scores = verdict.scores
+    scores, papers = verdict.scores, verdict.as_papers
     found: dict[str, Any] = {
         "data": subject.data,
         "lines": subject.lines,
         "system": subject.system,
         "hypotheses": subject.hypotheses,
-        "bleu": {"score": scores.bleu.value, "signature": scores.bleu.signature},
-        "chrf": {"score": scores.chrf.value, "signature": scores.chrf.signature},
+        "bleu": _signed(scores.bleu),
+        "chrf": _signed(scores.chrf),
         "length_ratio": scores.length_ratio,
     }
+    if papers is not None:
+        found["bleu_as_papers"] = _signed(papers)
     if verdict.comparison is not None:
         metrics = {
             c.metric.lower(): asdict(c) | {"difference": c.difference} for c in verdict.comparison
@@ -42,6 +45,10 @@ def as_json(subject: Subject, verdict: Verdict) -> str:
         best = asdict(verdict.alignment.best)
         found["alignment_error_rate"] = {"best": best, **asdict(verdict.alignment)}
     return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _signed(score: Score) -> dict[str, float | str]:
+    return {"score": score.value, "signature": score.signature}
 
 
 def _exact(exact: ExactMatch) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from clearhead.evaluation.comparison import SIGNIFICANT, Comparison
 from clearhead.evaluation.judge import Verdict
 from clearhead.evaluation.phenomena import Count, ExactMatch
 from clearhead.evaluation.report import Subject
-from clearhead.evaluation.scores import Scores
+from clearhead.evaluation.scores import Score, Scores
 
 if TYPE_CHECKING:
     from clearhead.evaluation.alignment_error import AlignmentErrors
@@ -25,6 +25,9 @@ def _sections(subject: Subject, verdict: Verdict) -> Iterator[str]:
     if subject.system is not None:
         yield ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in subject.system.items())
     yield from score_lines(verdict.scores)
+    if verdict.as_papers is not None:
+        yield "\nas papers score: BLEU of text that is lower-cased and Moses-tokenised"
+        yield score_line(verdict.as_papers)
     if verdict.comparison is not None:
         yield f"\nagainst {subject.against}, paired bootstrap, ± is half a 95 % interval"
         for comparison in verdict.comparison:
@@ -40,9 +43,14 @@ def score_lines(scores: Scores) -> Iterator[str]:
     """BLEU, chrF and the length ratio."""
     yield ""
     for score in (scores.bleu, scores.chrf):
-        yield f"{score.name:<8}{score.value:7.2f}   {score.signature}"
+        yield score_line(score)
     if scores.length_ratio is not None:
         yield f"{'length':<8}{scores.length_ratio:7.3f}   hypothesis / reference, BLEU's tokens"
+
+
+def score_line(score: Score) -> str:
+    """A number never without its signature."""
+    return f"{score.name:<8}{score.value:7.2f}   {score.signature}"
 
 
 def comparison_lines(c: Comparison) -> Iterator[str]:
