@@ -199,3 +199,14 @@ def test_a_foreign_tokenizer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps(foreign), encoding="utf-8")
     with pytest.raises(UserError, match=r"does not begin with <pad>, <s>, </s>"):
         Tokenizer.load(tmp_path)
+
+
+@given(st.lists(st.sampled_from(list("l'’ o5É\u00a0\n")), max_size=12).map("".join))
+def test_apostrophes_and_spaces_come_back_in_any_order(text: str) -> None:
+    assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
+
+
+def test_a_word_has_the_same_pieces_after_an_elision_as_after_a_space() -> None:
+    elided, spaced = TOKENIZER.encode("l'chat noir"), TOKENIZER.encode("l chat noir")
+    chat = TOKENIZER.encode("chat noir")
+    assert elided[-len(chat) :] == spaced[-len(chat) :] == chat

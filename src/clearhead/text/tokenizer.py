@@ -23,6 +23,10 @@ _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 # Pieces never cross these borders. A space belongs to the word after it; the
 # no-break spaces of French to the ? ! : ; » after them; an elision keeps its apostrophe.
 _BORDERS = r" ?\p{L}[\p{L}\p{M}]*['’]?| ?\p{N}+|[ \u00A0\u202F]?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"
+# Where a letter and an apostrophe meet the next word. A space that stands there already is
+# followed by another, so that the way back is unique.
+_ELIDED = Regex(r"(?<=\p{L}['’])(?=[\p{L} ])")
+_ELISION_AND_SPACE = Regex(r"(?<=\p{L}['’]) (?=[\p{L} ])")
 # A character seen fewer times than the most common 400 is left to the bytes.
 _ALPHABET = 400
 
@@ -58,13 +62,13 @@ class Tokenizer:
             limit_alphabet=len(alphabet),
             show_progress=False,
         )
-        learner = _engine(models.BPE())
-        learner.train_from_iterator(map(_without_lone_surrogates, lines), trainer)
+        learner = engine_around(models.BPE())
+        learner.train_from_iterator(map(without_lone_surrogates, lines), trainer)
         learned = json.loads(learner.to_str())["model"]
         pieces = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
         vocab = {piece: number for number, piece in enumerate((*SPECIALS, *_BYTES, *pieces))}
         merges = [(left, right) for left, right in learned["merges"]]
-        return cls(_engine(models.BPE(vocab, merges, byte_fallback=True)))
+        return cls(engine_around(models.BPE(vocab, merges, byte_fallback=True)))
 
     @property
     def vocab_size(self) -> int:
@@ -77,7 +81,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts at once (in parallel, in compiled code)."""
-        sound = [_without_lone_surrogates(text) for text in texts]
+        sound = [without_lone_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._engine.encode_batch_fast(sound)]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -90,7 +94,7 @@ class Tokenizer:
 
     def pieces(self, text: str) -> list[tuple[str, tuple[int, int]]]:
         """Every piece with its (start, end) characters in the text: what a picture labels."""
-        encoding = self._engine.encode(_without_lone_surrogates(text))
+        encoding = self._engine.encode(without_lone_surrogates(text))
         return list(zip(encoding.tokens, encoding.offsets, strict=True))
 
     def piece(self, token_id: int) -> str:
@@ -103,9 +107,13 @@ class Tokenizer:
             )
         return piece
 
+    def to_json(self) -> str:
+        """The tokenizer as Hugging Face `tokenizers` writes it."""
+        return self._engine.to_str(pretty=True)
+
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json, the file that Hugging Face `tokenizers` reads."""
-        atomic_write(Path(directory) / "tokenizer.json", self._engine.to_str(pretty=True) + "\n")
+        atomic_write(Path(directory) / "tokenizer.json", self.to_json() + "\n")
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -130,13 +138,22 @@ class Tokenizer:
         return cls(engine)
 
 
-def _engine(model: models.Model) -> tokenizers.Tokenizer:
+def engine_around(model: models.Model) -> tokenizers.Tokenizer:
+    """Normalization, borders and decoding of this project around any model of pieces."""
     engine = tokenizers.Tokenizer(model)
-    # A space before the first word, so that "Tom" is one piece wherever it stands.
-    engine.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])
+    # A space before the first word and after an elision, so that "Tom" and the "oncle" of
+    # "l'oncle" are the pieces that they are elsewhere; what follows undoes both.
+    engine.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(_ELIDED, " ")]
+    )
     engine.pre_tokenizer = pre_tokenizers.Split(Regex(_BORDERS), behavior="isolated")
     engine.decoder = decoders.Sequence(
-        [decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        [
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+            decoders.Replace(_ELISION_AND_SPACE, ""),
+        ]
     )
     return engine
 
@@ -145,9 +162,10 @@ def _common_characters(lines: Iterable[str]) -> list[str]:
     # Counted here because the trainer breaks ties between rare characters at random.
     counts = Counter(" ")
     for line in lines:
-        counts.update(unicodedata.normalize("NFC", _without_lone_surrogates(line)))
+        counts.update(unicodedata.normalize("NFC", without_lone_surrogates(line)))
     return sorted(counts, key=lambda character: (-counts[character], character))
 
 
-def _without_lone_surrogates(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
+    """Halves of UTF-16 pairs, which UTF-8 cannot write, become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -7,15 +7,16 @@ files, so they and the run directory may move.
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import EncodedCorpus
+from clearhead.data.encoded_writer import Encode
 from clearhead.data.pairs import Pair
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text import Tokenizer
+from clearhead.text import BpeDropout, Tokenizer
 from clearhead.text.spacing import unify_french_spaces
 from clearhead.training.recipe import Data, Recipe
 
@@ -58,10 +59,19 @@ def prepare_corpus(
     log.info("encoding %s …", recipe.data.train)
     pairs = TrainingPairs(recipe.data.train, recipe.data)
     longest = min(recipe.data.max_length, seq_len - 1)  # the end sign needs a place
-    corpus = EncodedCorpus.build(pairs, tokenizer.encode_batch, directory, longest)
+    copies = chain.from_iterable(repeat(pairs, recipe.vocabulary.copies))
+    corpus = EncodedCorpus.build(copies, _encoder(recipe, tokenizer, pairs), directory, longest)
     if corpus.skipped:
         log.info("%d pairs with more than %d tokens on a side left out", corpus.skipped, longest)
     return corpus
+
+
+def _encoder(recipe: Recipe, tokenizer: Tokenizer, pairs: Iterable[Pair]) -> Encode:
+    vocabulary = recipe.vocabulary
+    if not vocabulary.dropout:
+        return tokenizer.encode_batch
+    texts = _sides(islice(pairs, vocabulary.pairs))
+    return BpeDropout(tokenizer, texts, vocabulary.dropout, recipe.run.seed).encode_batch
 
 
 def prepare_dev(recipe: Recipe, path: Path) -> list[Pair]:

@@ -37,6 +37,8 @@ class Vocabulary(Section):
 
     size: int = Field(8000, ge=300)
     pairs: int = Field(1_000_000, gt=0, description="learned from the first so many pairs")
+    dropout: float = Field(0.0, ge=0, lt=1, description="BPE dropout: merges left out in training")
+    copies: int = Field(1, gt=0, description="encodings of the corpus; each draws its own cuts")
     path: str | None = None
 
 

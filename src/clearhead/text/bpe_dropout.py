@@ -1,0 +1,110 @@
+"""BPE dropout: the same word in other pieces, so that a model learns what the pieces spell.
+
+Byte-pair encoding always cuts a word in the same way, and a piece that is a whole
+word hides its letters: the model cannot know that *oncle* begins with a vowel like
+*ami*. Provilkov et al. (2020, section 3) leave out each possible merge with a small
+probability every time, so that now and then the letters show.
+
+Drawing anew at every occurrence would be slow in Python. Here each known word has
+some cuts drawn once, and each occurrence draws one of those.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+from tokenizers import models, trainers
+
+from clearhead.text.tokenizer import Tokenizer, engine_around, without_lone_surrogates
+
+CUTS = 16
+"""How many ways of cutting are drawn for each word."""
+_UNKNOWN = "<unk>"
+
+
+class BpeDropout:
+    """A tokenizer whose cuts vary; the same arguments give the same ids in the same order.
+
+    Args:
+        texts: whose words are known; a text with another word is cut as usual.
+        rate: the probability of leaving out a merge; 0 cuts as the tokenizer does.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, texts: Iterable[str], rate: float, seed: int = 0
+    ) -> None:
+        self.tokenizer = tokenizer
+        self._rng = np.random.default_rng(seed)
+        self._words = engine_around(models.WordLevel({_UNKNOWN: 0}, _UNKNOWN))
+        learner = trainers.WordLevelTrainer(
+            vocab_size=2**31 - 1, special_tokens=[_UNKNOWN], show_progress=False
+        )
+        self._words.train_from_iterator(map(without_lone_surrogates, texts), learner)
+        known = self._words.get_vocab()
+        cutter = _Cutter(tokenizer, rate)
+        cuts = [
+            cut for word in sorted(known, key=known.__getitem__) for cut in cutter.cuts(word, seed)
+        ]
+        self._lengths = np.array([len(cut) for cut in cuts])
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        self._ids = np.array([token for cut in cuts for token in cut])
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many texts, every word in one of its cuts."""
+        found = self._words.encode_batch_fast([without_lone_surrogates(text) for text in texts])
+        words = [encoding.ids for encoding in found]
+        ids, ends = self._draw(words)
+        usual = [i for i, row in enumerate(words) if 0 in row]
+        result = [ids[start:end] for start, end in pairwise([0, *ends])]
+        for i, row in zip(
+            usual, self.tokenizer.encode_batch([texts[i] for i in usual]), strict=True
+        ):
+            result[i] = row
+        return result
+
+    def _draw(self, texts: list[list[int]]) -> tuple[list[int], list[int]]:
+        """Words -> the ids of one cut each, in one list, and where each text ends in it."""
+        words = np.array([word for text in texts for word in text], dtype=np.int64)
+        chosen = words * CUTS + self._rng.integers(CUTS, size=words.size)
+        lengths = self._lengths[chosen]
+        ends = np.cumsum(lengths)
+        shift = np.repeat(self._starts[chosen] - (ends - lengths), lengths)
+        ids = self._ids[np.arange(shift.size) + shift]
+        last_words = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        return ids.tolist(), np.concatenate([[0], ends])[last_words].tolist()
+
+
+class _Cutter:
+    """Byte-pair encoding of one word, with merges left out."""
+
+    def __init__(self, tokenizer: Tokenizer, rate: float) -> None:
+        self.rate = rate
+        model = json.loads(tokenizer.to_json())["model"]
+        self.vocab: dict[str, int] = model["vocab"]
+        self.ranks = {(left, right): rank for rank, (left, right) in enumerate(model["merges"])}
+
+    def cuts(self, word: str, seed: int) -> list[list[int]]:
+        """The same for a word whatever the other words are."""
+        rng = Random(f"{seed} {word}")
+        return [
+            [i for piece in self.cut(word, rng) for i in self._spell(piece)] for _ in range(CUTS)
+        ]
+
+    def cut(self, word: str, rng: Random) -> list[str]:
+        """Merge the pair that was learned first, as long as one is left and not dropped."""
+        pieces = list(word)
+        while found := [
+            (self.ranks[pair], place)
+            for place, pair in enumerate(pairwise(pieces))
+            if pair in self.ranks and rng.random() >= self.rate
+        ]:
+            _, place = min(found)
+            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+        return pieces
+
+    def _spell(self, piece: str) -> list[int]:
+        if piece in self.vocab:
+            return [self.vocab[piece]]
+        return [self.vocab[f"<0x{byte:02X}>"] for byte in piece.encode()]
