@@ -37,6 +37,10 @@ def test_a_piece_goes_where_most_of_it_lies_and_a_space_to_the_word_after_it() -
     assert word_of_pieces(pieces, words) == [0, 0, 1, 2, 2, 2]
 
 
+def test_a_piece_between_two_words_with_equal_shares_goes_to_the_later() -> None:
+    assert word_of_pieces([(0, 2), (1, 3)], [(0, 2), (2, 3)]) == [0, 1]
+
+
 def test_the_pieces_of_a_word_spell_it() -> None:
     text = pairs()[0].target
     numbers = word_of_pieces([span for _, span in tokenizer().pieces(text)], word_spans(text))

@@ -14,9 +14,11 @@ Span = tuple[int, int]  # (start, end) characters
 def word_of_pieces(pieces: Sequence[Span], words: Sequence[Span]) -> list[int]:
     """The word that each piece belongs to: that with which it shares most characters.
 
-    A piece that shares none is a space, and belongs to the word after it (behind
-    the last word, to the last). With no words at all there is nothing to belong
-    to, and the list is empty.
+    Of two words with the same share it is the later: where the tokenizer puts a space
+    behind an elision, the piece " a" of "n'a" is said to begin at the apostrophe. A
+    piece that shares none is a space, and belongs to the word after it (behind the
+    last word, to the last). With no words at all there is nothing to belong to, and
+    the list is empty.
     """
     return [_word_of(piece, words) for piece in pieces] if words else []
 
@@ -36,7 +38,7 @@ def membership(tokenizer: Tokenizer, text: str) -> Tensor:
 
 def _word_of(piece: Span, words: Sequence[Span]) -> int:
     shared = [min(piece[1], end) - max(piece[0], start) for start, end in words]
-    best = max(range(len(words)), key=shared.__getitem__)
+    best = max(range(len(words)), key=lambda word: (shared[word], word))
     if shared[best] > 0:
         return best
     return next((i for i, (_, end) in enumerate(words) if end > piece[0]), len(words) - 1)
