@@ -4,8 +4,8 @@ from .settle import has_pronoun_object
 from .syntax import Clause, NounPhrase, clauses, phrases
 
 PHENOMENA = (
-    "present", "past", "future", "negation", "question", "wh_question", "imperative", "modal",
-    "agreement", "adjective_before", "adjective_after", "comparison", "number", "possessive",
+    "present", "past", "future", "negation", "question", "wh_question", "imperative", "prohibition",
+    "modal", "agreement", "adjective_before", "adjective_after", "comparison", "number", "possessive",
     "partitive", "plural", "elision", "contraction", "object_pronoun", "double_pronoun",
     "reflexive", "relative_clause", "subordinate_clause", "existential", "adverb", "place",
 )  # fmt: skip
@@ -41,6 +41,7 @@ def _of_clause(c: Clause) -> set[str]:
         "question": c.asks,
         "wh_question": c.asks and c.mood != "question",
         "imperative": c.mood == "imperative",
+        "prohibition": c.mood == "imperative" and c.polarity != "positive",
         "modal": bool(c.modal),
         "agreement": bool(c.adjective or (c.tense == "past" and "être" in c.verb.features)),
         "comparison": c.standard is not None,
