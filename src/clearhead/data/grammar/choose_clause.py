@@ -33,8 +33,8 @@ def clause(rng: Random, construction: str, verb: Verb, who: NounPhrase | None = 
     elif verb.frame in _GOVERNED:
         c.indirect, c.preposition = _governed(rng, c), verb.frame
     elif verb.frame == "give":
-        c.direct = _thing(rng, c, 0.1)
-        rate = 0.0 if c.direct.pronoun and rng.random() < 0.8 else 0.4
+        c.direct = _thing(rng, c, 0.15)
+        rate = 0.0 if c.direct.pronoun and rng.random() < 0.8 else 0.5
         c.indirect, c.preposition = person(rng, c.subject, rate), "à"
     elif verb.frame == "become":
         c.adjective = rng.choice(_becoming())
@@ -44,11 +44,11 @@ def clause(rng: Random, construction: str, verb: Verb, who: NounPhrase | None = 
 def _object(rng: Random, c: Clause) -> NounPhrase:
     objects = c.verb.objects
     if "human" in objects and rng.random() < len(_HUMAN & objects) / min(len(objects), 3):
-        someone = person(rng, c.subject, 0.4)
+        someone = person(rng, c.subject, 0.5)
         if someone.determiner and "definite" in c.verb.features:
             someone.determiner = determiners()["the"]
         return someone
-    return _thing(rng, c, 0.0 if "indefinite" in c.verb.features else 0.16)
+    return _thing(rng, c, 0.0 if "indefinite" in c.verb.features else 0.25)
 
 
 def _thing(rng: Random, c: Clause, pronoun_rate: float) -> NounPhrase:
