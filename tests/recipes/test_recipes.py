@@ -6,6 +6,8 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from clearhead.data.grammar import generate
 
 ROOT = Path(__file__).parents[2]
@@ -57,3 +59,35 @@ def test_en_fr_goes_from_three_files_to_a_model_for_the_package(tmp_path: Path) 
     assert "BLEU" in printed
     names = {path.name for path in shipped.iterdir()}
     assert names == {"README.md", "config.json", "model.safetensors", "tokenizer.json"}
+
+
+def test_multi30k_goes_from_its_files_to_the_mean_of_seeds_scored_in_two_ways(
+    tmp_path: Path,
+) -> None:
+    sacremoses = pytest.importorskip("sacremoses")
+    for split, made_as, size in (
+        ("train", "train", 200),
+        ("val", "dev", 4),
+        ("test_2016_flickr", "test", 4),
+        ("test_2017_mscoco", "long", 3),
+    ):
+        pairs = list(islice(generate(made_as), size))
+        for language, lines in (
+            ("en", [p.source for p in pairs]),
+            ("fr", [p.target for p in pairs]),
+        ):
+            text = "".join(f"{line}\n" for line in lines)
+            (tmp_path / f"{split}.{language}").write_text(text, encoding="utf-8")
+    ready = "".join("un homme .\n" for _ in range(4))
+    (tmp_path / "test_2016_flickr.lc.norm.tok.fr").write_text(ready, encoding="utf-8")
+    runs = tmp_path / "runs"
+    printed = run_recipe("multi30k.sh", [str(tmp_path)], RUN_DIR=str(runs), SEEDS="3 5")
+    assert f"tok:moses-norm-fr-sacremoses-{sacremoses.__version__}|" in printed
+    assert printed.count("| mean of 2 |") == 2 and " ± " in printed
+    assert "| test_2016_flickr, 4 lines |" in printed and "test_2017_flickr" not in printed
+    first, second = (
+        (runs / f"seed-{n}" / "scores" / "test_2016_flickr.hyp").read_text("utf-8") for n in (3, 5)
+    )
+    assert first.count("\n") == second.count("\n") == 4
+    weights = [runs / f"seed-{n}" / "best" / "model.safetensors" for n in (3, 5)]
+    assert weights[0].read_bytes() != weights[1].read_bytes()
