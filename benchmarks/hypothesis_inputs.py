@@ -9,10 +9,11 @@ length. Every example is a list of lines that goes through the same `Writer` as
 
 import argparse
 import logging
+import sys
 import time
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clearhead.translation import DecodingOptions, Translator
@@ -31,6 +32,9 @@ LINE = st.one_of(
     ),
 )
 
+# A word, a text and a gap of a hundred thousand characters and more.
+ENDLESS = ["æ" * 100_000, "Is it? Yes, it is. " * 6_000, " \u3000" * 50_000, ""]
+
 
 def main() -> None:
     arguments = parse()
@@ -38,7 +42,8 @@ def main() -> None:
     translator = Translator.from_pretrained(arguments.model, arguments.device, arguments.threads)
     options = DecodingOptions(beam_size=arguments.beam_size, max_length=arguments.max_length)
     write = Writer(translator, options)
-    pushed = 0
+    pushed = longest = 0
+    start = time.perf_counter()
 
     @settings(
         max_examples=max(1, arguments.examples // 4),
@@ -46,19 +51,25 @@ def main() -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
+    @example(ENDLESS)
     @given(st.lists(LINE, min_size=4, max_size=8))
     def as_many_lines_out_as_in(lines: list[str]) -> None:
-        nonlocal pushed
+        nonlocal pushed, longest
         out = write(lines).decode("utf-8").split("\n")
         assert len(out) == len(lines) + 1
         for line, translation in zip(lines, out, strict=False):
             assert line.strip() or translation == ""
+        longest = max(longest, *map(len, lines))
+        if pushed // 1000 < (pushed + len(lines)) // 1000:
+            print(f"{pushed} inputs, {time.perf_counter() - start:.0f} s", file=sys.stderr)
         pushed += len(lines)
 
-    start = time.perf_counter()
     as_many_lines_out_as_in()
     seconds = time.perf_counter() - start
-    print(f"{pushed} inputs, no crash, every line count kept ({seconds:.0f} s)")
+    print(
+        f"{pushed} inputs of up to {longest:,} characters, no crash, every line count kept "
+        f"({seconds:.0f} s)"
+    )
 
 
 def parse() -> argparse.Namespace:
