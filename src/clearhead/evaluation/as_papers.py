@@ -4,7 +4,8 @@ Papers before sacreBLEU scored the text that their systems wrote: words apart fr
 punctuation, everything small. Such numbers compare with each other and with nothing
 else, so they stand beside sacreBLEU's own, never in its place. The road of a line is
 that of Multi30k's `lc.norm.tok` files: Moses's normalize-punctuation, lower-casing,
-Moses's tokenizer with its escapes (an apostrophe becomes `&apos;`), all by sacremoses.
+Moses's tokenizer with its escapes (an apostrophe becomes `&apos;`), by sacremoses. (The
+files were lower-cased first; the normalizer hardly knows capitals, so nothing changes.)
 After it a token is what stands between two spaces, and sacreBLEU only counts.
 """
 
