@@ -10,18 +10,30 @@ import math
 import torch
 from torch import Tensor, nn
 
+from clearhead.blocks import decoder_mask, padding_mask, shift_right
+from clearhead.compare.race import Contestant
+from clearhead.compare.task import LEARNING_RATE, SMOOTHING, Task
+from clearhead.models import TransformerConfig
+
+NAME = "didactic baseline, float32"
+
 
 class Norm(nn.Module):
+    """One alpha and one bias for all features."""
+
     def __init__(self) -> None:
         super().__init__()
         self.alpha, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Over the last axis."""
         mean, std = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
         return self.alpha * (x - mean) / (std + 1e-6) + self.bias
 
 
 class Attention(nn.Module):
+    """Multi-head attention that keeps its weights, wanted or not."""
+
     def __init__(self, d_model: int, h: int, dropout: float) -> None:
         super().__init__()
         self.h, self.d_k = h, d_model // h
@@ -29,6 +41,7 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        """(batch, query, d_model), twice (batch, key, d_model) -> (batch, query, d_model)."""
         query, key, value = (
             self.split(w(x)) for w, x in ((self.w_q, q), (self.w_k, k), (self.w_v, v))
         )
@@ -39,6 +52,7 @@ class Attention(nn.Module):
         return self.w_o(x.view(x.shape[0], -1, self.h * self.d_k))
 
     def split(self, x: Tensor) -> Tensor:
+        """(batch, seq_len, d_model) -> (batch, h, seq_len, d_k)."""
         return x.view(x.shape[0], x.shape[1], self.h, self.d_k).transpose(1, 2)
 
 
@@ -54,6 +68,7 @@ class Block(nn.Module):
         self.norms = nn.ModuleList(Norm() for _ in range(3 if cross else 2))
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """Self-attention, perhaps cross-attention, feed-forward; pre-norm."""
         y = self.norms[0](x)
         x = x + self.dropout(self.attend(y, y, y, mask))
         if self.cross is not None:
@@ -63,23 +78,28 @@ class Block(nn.Module):
 
 
 class Didactic(nn.Module):
-    """Encoder and decoder of N blocks over one vocabulary size each."""
+    """Encoder and decoder of these sizes, nothing shared."""
 
-    def __init__(self, vocab: int, d_model: int, N: int, h: int, d_ff: int, dropout: float) -> None:
+    pe: Tensor
+
+    def __init__(self, c: TransformerConfig) -> None:
         super().__init__()
-        self.d_model = d_model
-        self.src_embed, self.tgt_embed = nn.Embedding(vocab, d_model), nn.Embedding(vocab, d_model)
-        self.encoder = nn.ModuleList(Block(d_model, h, d_ff, dropout, False) for _ in range(N))
-        self.decoder = nn.ModuleList(Block(d_model, h, d_ff, dropout, True) for _ in range(N))
+        self.d_model = d_model = c.d_model
+        sizes = (d_model, c.h, c.d_ff, c.dropout)
+        self.src_embed = nn.Embedding(c.src_vocab_size, d_model)
+        self.tgt_embed = nn.Embedding(c.tgt_vocab_size, d_model)
+        self.encoder = nn.ModuleList(Block(*sizes, False) for _ in range(c.encoder_layers))
+        self.decoder = nn.ModuleList(Block(*sizes, True) for _ in range(c.decoder_layers))
         self.norms = nn.ModuleList((Norm(), Norm()))
-        self.proj = nn.Linear(d_model, vocab)
-        self.dropout = nn.Dropout(dropout)
-        angle = torch.arange(512)[:, None] * torch.exp(
+        self.proj = nn.Linear(d_model, c.tgt_vocab_size)
+        self.dropout = nn.Dropout(c.dropout)
+        angle = torch.arange(max(c.src_seq_len, c.tgt_seq_len))[:, None] * torch.exp(
             torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model)
         )
         self.register_buffer("pe", torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[None])
 
     def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
+        """Log-probabilities, (batch, tgt_len, vocab)."""
         x = self.place(self.src_embed(src))
         for block in self.encoder:
             x = block(x, src_mask, x, src_mask)
@@ -89,4 +109,36 @@ class Didactic(nn.Module):
         return torch.log_softmax(self.proj(self.norms[1](x)), dim=-1)
 
     def place(self, x: Tensor) -> Tensor:
+        """Scaled embeddings and their positions."""
         return self.dropout(x * math.sqrt(self.d_model) + self.pe[:, : x.shape[1]])
+
+
+class DidacticStep:
+    """The loop's body: forward, cross-entropy, backward, Adam."""
+
+    def __init__(self, config: TransformerConfig, device: torch.device) -> None:
+        self.config = config
+        self.model = Didactic(config).to(device).train()
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE, eps=1e-9)
+        self.criterion = nn.CrossEntropyLoss(ignore_index=config.pad_id, label_smoothing=SMOOTHING)
+
+    def __call__(self, source: Tensor, labels: Tensor) -> None:
+        """(batch, src_len) and (batch, tgt_len) ids, padded."""
+        pad_id = self.config.pad_id
+        tgt = shift_right(labels, self.config.bos_id)
+        output = self.model(source, tgt, padding_mask(source, pad_id), decoder_mask(tgt, pad_id))
+        self.criterion(output.view(-1, output.shape[-1]), labels.view(-1)).backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+def contestants(task: Task) -> list[Contestant]:
+    """The step on the one batch."""
+    step = DidacticStep(task.config, task.device)
+    source, labels = task.batch()
+
+    def run() -> float:
+        step(source, labels)
+        return labels.numel()
+
+    return [Contestant(NAME, run)]

@@ -1,0 +1,54 @@
+"""Our own training step, exactly as `clearhead train` makes it: batch, loss, update, report."""
+
+from collections.abc import Iterator
+
+import torch
+
+from clearhead.compare.race import Contestant
+from clearhead.compare.task import LEARNING_RATE, SMOOTHING, Task
+from clearhead.data.batching import TokenBatches
+from clearhead.models import Transformer, TransformerConfig
+from clearhead.training.precision import Precision, choose_ground
+from clearhead.training.recipe import Optimizer, Recipe, Run
+from clearhead.training.trainer import Trainer
+
+NAME = "clearhead"
+WORDS: dict[Precision, str] = {
+    "fp32": "float32",
+    "bf16": "bfloat16 weights, float32 masters",
+}
+
+
+def make_trainer(
+    config: TransformerConfig,
+    batches: TokenBatches,
+    device: torch.device,
+    precision: Precision,
+    compiled: bool = False,
+) -> Trainer:
+    """A fresh model with its optimiser; the recipe's defaults where the race fixes nothing."""
+    optimizer = Optimizer(
+        schedule="constant", peak_lr=LEARNING_RATE, warmup=1, label_smoothing=SMOOTHING
+    )
+    recipe = Recipe(optimizer=optimizer, run=Run(compile=compiled))
+    ground = choose_ground(str(device), precision)
+    return Trainer(recipe, Transformer.from_config(config), batches, ground)
+
+
+def precisions(task: Task) -> list[Precision]:
+    """The number formats that we race in on this device."""
+    return ["fp32", "bf16"] if task.has_bf16 else ["fp32"]
+
+
+def contestants(task: Task) -> Iterator[Contestant]:
+    """In every number format; on a GPU compiled, too."""
+    for precision in precisions(task):
+        yield _contestant(task, precision, compiled=False)
+        if task.device.type == "cuda":
+            yield _contestant(task, precision, compiled=True)
+
+
+def _contestant(task: Task, precision: Precision, compiled: bool) -> Contestant:
+    trainer = make_trainer(task.config, task.batches(), task.device, precision, compiled)
+    name = f"{NAME}, {WORDS[precision]}{', compiled' if compiled else ''}"
+    return Contestant(name, lambda: float(trainer.step().tokens))

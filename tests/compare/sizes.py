@@ -1,0 +1,26 @@
+"""A task of a few thousand numbers, every size another."""
+
+from pathlib import Path
+
+import torch
+
+from clearhead.compare.task import Task, full_batch
+from clearhead.models import TransformerConfig
+
+ROWS, LENGTH = 5, 7
+CONFIG = TransformerConfig(
+    src_vocab_size=29,
+    tgt_vocab_size=31,
+    src_seq_len=11,
+    tgt_seq_len=13,
+    d_model=12,
+    encoder_layers=2,
+    decoder_layers=1,
+    h=3,
+    d_ff=20,
+)
+
+
+def make_task(folder: Path) -> Task:
+    """5 × 7 tokens a side, on the CPU."""
+    return full_batch(CONFIG, ROWS, LENGTH, folder, torch.device("cpu"))

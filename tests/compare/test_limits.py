@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from clearhead.compare import length
+from clearhead.compare.engine import Subject
+from clearhead.compare.limits import arithmetic_heat, memory_heat
+from clearhead.compare.race import Lap
+from clearhead.errors import UserError
+from tests.compare.sizes import CONFIG, make_task
+from tests.translation.tiny import parts
+
+
+def silent(line: str) -> None: ...
+
+
+def test_the_step_is_measured_in_the_unit_of_the_peak(tmp_path: Path) -> None:
+    heat = arithmetic_heat(make_task(tmp_path), 32, 1, silent)
+    assert {"product, float32", "product, int8"} <= heat.laps.keys()
+    assert heat.laps["product, float32"][0].work == 4 * 2 * 32**3
+    step = "training step of clearhead, float32"
+    assert [duel.theirs for duel in heat.duels if duel.ours == step] == ["product, float32"]
+
+
+def test_memory_is_counted_read_and_written(tmp_path: Path) -> None:
+    model, tokenizer = parts()
+    heat = memory_heat(Subject(tmp_path, model, tokenizer, tmp_path, 1), 1, 1, silent)
+    assert heat.laps["copy"][0].work == 2 * 2**20
+    decoding = heat.laps["decoding, clearhead, float32"][0].work
+    half = (model.decoder, model.projection_layer)
+    weights = sum(4 * p.numel() for part in half for p in part.parameters())
+    assert decoding > 0 and decoding % weights == 0
+
+
+def test_the_cost_of_a_token_comes_out_of_the_lengths() -> None:
+    """20 µs at the start, half a µs more at every position: an integral, then its difference."""
+    lengths, rows = [8, 16, 32], 3
+    laps = {
+        length.name_of(n): [Lap(1e-6 * rows * (20 * n + 0.25 * n**2), rows * n)] for n in lengths
+    }
+    found = length.cost(laps, lengths)
+    assert found.positions == [12, 24]
+    assert (found.start, found.slope) == pytest.approx((20, 0.5))
+    assert length.remark(found, 40) == (
+        "a token costs 20 µs at the start and 40 µs at position 40: "
+        "+0.500 µs a position, +100 % in all"
+    )
+
+
+def test_every_translation_has_its_length() -> None:
+    heat = length.length_heat(CONFIG, [4, 9], rows=2, rounds=1, say=silent)
+    assert [own[0].work for own in heat.laps.values()] == [8, 18]
+
+
+def test_lengths_rise_to_the_longest() -> None:
+    assert length.steps_to(512) == [64, 128, 192, 256, 320, 384, 448, 512]
+
+
+@pytest.mark.parametrize("kind", length.KINDS)
+def test_the_picture_has_the_form_of_its_name(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"cost.{kind}"
+    length.plot(length.Cost([1, 2], [3, 4], 2, 1), 5, path)
+    start = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
+    assert path.read_bytes().startswith(start)
+
+
+def test_a_picture_of_no_form_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"ending in \.svg, \.png, \.pdf"):
+        length.picture_kind(tmp_path / "cost.txt")
