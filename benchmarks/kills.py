@@ -4,23 +4,29 @@
     python benchmarks/kills.py --kills 5       # a glance
 
 One run is left alone. Victims of the same recipe are killed (SIGKILL) at random
-moments: while they learn a vocabulary, step, evaluate, draw, save. After every
-kill each file that claims to be whole must be readable; each victim that comes
-to its end must have the weights, the moments, the random state, the snapshots
-and the records of the run that was left alone.
+moments, each drawn evenly from the whole life of a run: while they start, step,
+evaluate and draw, save, and while they end. After every kill each file that claims
+to be whole must be readable; each victim that comes to its end must have the weights,
+the moments, the random state, the snapshots and the records of the run that was left
+alone. The table says what the victims were about when they died, and at how many
+different steps.
 
 The children are forked from a parent that has imported everything and computed
 nothing, so that a start costs a tenth of a second. Needs Linux or macOS.
 """
 
 import argparse
+import mmap
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +37,7 @@ import matplotlib.backends.backend_agg
 import matplotlib.figure
 import sacrebleu
 import torch
+import torch._dynamo  # an optimiser imports it, for more than a second
 from torch import Tensor
 
 from clearhead.models.weights import read_tensors
@@ -39,12 +46,49 @@ from clearhead.training.logbook import read_metrics
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import build_recipe
 from clearhead.training.run_directory import UNFINISHED
-from clearhead.training.session import resume, start
+from clearhead.training.session import Session, resume, start
 
 WARM = (matplotlib, sacrebleu)  # imported for the children
 WORDS = {"one": "un", "two": "deux", "red": "rouge", "cat": "chat", "sees": "voit", "and": "et"}
 CLOCKED = {"seconds", "tokens_per_second"}
-PARTS = 4  # a child lives for this part of an undisturbed run, at most
+PATIENCE = 1800  # seconds for a life that is not cut short
+# What a child is about; it keeps the number of the newest on its board.
+STARTING, STEPPING, EVALUATING, SAVING = PHASES = ("starting", "stepping", "evaluating", "saving")
+
+
+class Board:
+    """What a child is about and how many steps it has behind it, for its killer to read."""
+
+    def __init__(self) -> None:
+        self.shared = mmap.mmap(-1, 5)  # shared with the children, and outlives them
+
+    def write(self, phase: str, step: int) -> None:
+        self.shared[:] = bytes([PHASES.index(phase)]) + step.to_bytes(4, "little")
+
+    def read(self) -> tuple[str, int]:
+        return PHASES[self.shared[0]], int.from_bytes(self.shared[1:5], "little")
+
+    def watch(self, session: Session) -> None:
+        """Have the session's parts say when they begin."""
+        for phase, owner, name in (
+            (STEPPING, session.trainer, "step"),
+            (EVALUATING, session.dev, "judge"),
+            (EVALUATING, session.reporter, "verdict"),
+            (SAVING, session.keeper, "keep_judged"),
+            (SAVING, session.keeper, "keep_last"),
+            (SAVING, session.keeper, "keep_average"),
+            (SAVING, session.trainer, "save"),
+        ):
+            setattr(owner, name, self._told(phase, session, getattr(owner, name)))
+
+    def _told(
+        self, phase: str, session: Session, part: Callable[..., object]
+    ) -> Callable[..., object]:
+        def told(*arguments: object) -> object:
+            self.write(phase, session.progress.step)
+            return part(*arguments)
+
+        return told
 
 
 @dataclass
@@ -52,20 +96,26 @@ class Tally:
     kills: int = 0
     runs: int = 0  # victims that came to their end
     in_a_write: int = 0  # kills that left a file half written
-    steps: set[int] = field(default_factory=set)  # where the victims stood
+    phases: Counter[str] = field(default_factory=Counter)  # what the victims were about
+    steps: set[int] = field(default_factory=set)  # how many they had behind them
     faults: list[str] = field(default_factory=list)
+
+    def note(self, phase: str, step: int) -> None:
+        self.kills += 1
+        self.phases[phase] += 1
+        self.steps.add(step)
 
 
 def make_recipe(folder: Path) -> Recipe:
-    """A model of 40,000 numbers on a made-up language; checkpoint every 7 of 120 steps."""
+    """A model of 12,000 numbers on a made-up language; checkpoint every 7 of 150 steps."""
     rng = random.Random(1)
-    for name, count in (("train.tsv", 2000), ("dev.tsv", 20)):
+    for name, count in (("train.tsv", 1000), ("dev.tsv", 10)):
         rows = [rng.choices(list(WORDS), k=rng.randint(2, 9)) for _ in range(count)]
         lines = [f"{' '.join(r)}\t{' '.join(WORDS[w] for w in reversed(r))}\n" for r in rows]
         (folder / name).write_text("".join(lines), encoding="utf-8", newline="\n")
-    sizes = {"d_model": 32, "d_ff": 64, "h": 4, "encoder_layers": 1, "decoder_layers": 1}
-    run = {"steps": 120, "batch_tokens": 500, "accumulate": 2, "window": 400, "device": "cpu"}
-    often = {"save_every": 7, "eval_every": 40, "log_every": 5, "average": 2, "threads": 1}
+    sizes = {"d_model": 16, "d_ff": 32, "h": 2, "encoder_layers": 1, "decoder_layers": 1}
+    run = {"steps": 150, "batch_tokens": 60, "accumulate": 2, "window": 400, "device": "cpu"}
+    often = {"save_every": 7, "eval_every": 50, "log_every": 5, "average": 2, "threads": 1}
     values = {
         "data": {"train": str(folder / "train.tsv"), "dev": str(folder / "dev.tsv")},
         "vocabulary": {"size": 300},
@@ -76,27 +126,29 @@ def make_recipe(folder: Path) -> Recipe:
     return build_recipe(values, "the benchmark's recipe")
 
 
-def fork_run(recipe: Recipe, root: Path, errors: Path) -> int:
+def fork_run(recipe: Recipe, root: Path, board: Board, errors: Path) -> int:
     """Start or resume in a child process; its exit code is 0 if the run came to its end."""
     if pid := os.fork():
         return pid
     try:
         begun = (root / "config.yaml").exists()
-        (resume(root) if begun else start(recipe, root)).train()
+        session = resume(root) if begun else start(recipe, root)
+        board.watch(session)
+        session.train()
         os._exit(0)
     except BaseException:  # noqa: BLE001 - a forked child must never run the parent's code after this
         errors.write_text(traceback.format_exc(), encoding="utf-8")
         os._exit(1)
 
 
-def finished(pid: int, seconds: float) -> bool:
+def finished(pid: int, seconds: float, errors: Path) -> bool:
     """Wait so long; True if the child ended by itself, False once it is killed."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             if status:
-                raise SystemExit(f"a child failed with status {status}")
+                raise SystemExit(f"a child failed:\n{errors.read_text(encoding='utf-8')}")
             return True
         time.sleep(0.002)
     os.kill(pid, signal.SIGKILL)
@@ -111,7 +163,7 @@ def inspect(root: Path, tally: Tally) -> None:
         for path in root.rglob("[!.]*.safetensors"):
             read_tensors(path)
         if (root / "last" / FILE).exists():
-            tally.steps.add(load_checkpoint(root / "last")[0].step)
+            load_checkpoint(root / "last")
             (root / "had one").touch()
         elif (root / "had one").exists():
             tally.faults.append(f"the checkpoint is gone after kill {tally.kills}")
@@ -147,21 +199,27 @@ def compare(victim: Path, whole: Path, tally: Tally) -> None:
 
 def torment(recipe: Recipe, folder: Path, kills: int, rng: random.Random) -> Tally:
     """Kill until the number is reached, then let the last victim come to its end."""
-    tally, errors = Tally(), folder / "errors.txt"
+    tally, board, errors = Tally(), Board(), folder / "errors.txt"
+
+    def live(root: Path, seconds: float) -> bool:
+        saved = root / "last" / FILE
+        board.write(STARTING, load_checkpoint(saved.parent)[0].step if saved.exists() else 0)
+        return finished(fork_run(recipe, root, board, errors), seconds, errors)
+
     whole, began = folder / "whole", time.monotonic()
-    if not finished(fork_run(recipe, whole, errors), 600):
-        raise SystemExit("the run that is left alone took more than ten minutes")
-    longest = (time.monotonic() - began) / PARTS
+    if not live(whole, PATIENCE):
+        raise SystemExit(f"the run that is left alone took more than {PATIENCE} seconds")
+    lifetime = time.monotonic() - began
     while tally.kills < kills:
         victim = folder / f"victim{tally.runs}"
-        while not finished(
-            fork_run(recipe, victim, errors),
-            rng.uniform(0, longest) if tally.kills < kills else 600,
-        ):
-            tally.kills += 1
+        while not live(victim, rng.uniform(0, lifetime) if tally.kills < kills else PATIENCE):
+            tally.note(*board.read())
             inspect(victim, tally)
+            if tally.kills % 20 == 0:
+                print(f"{tally.kills} kills, {len(tally.faults)} faults", file=sys.stderr)
         compare(victim, whole, tally)
         tally.runs += 1
+        shutil.rmtree(victim)
     return tally
 
 
@@ -176,10 +234,12 @@ def main() -> None:
         folder = Path(name)
         recipe = make_recipe(folder)
         tally = torment(recipe, folder, arguments.kills, random.Random(arguments.seed))
-    print("| kills | within a write | runs finished | at steps | faults | minutes |")
-    print("|---:|---:|---:|---:|---:|---:|")
+    during = ", ".join(f"{tally.phases[phase]} {phase}" for phase in PHASES)
+    print("| kills | while | with a file half written | runs finished | at steps | faults | min |")
+    print("|---:|---|---:|---:|---:|---:|---:|")
     print(
-        f"| {tally.kills} | {tally.in_a_write} | {tally.runs} | {len(tally.steps)} different "
+        f"| {tally.kills} | {during} | {tally.in_a_write} | {tally.runs} "
+        f"| {len(tally.steps)} of {recipe.run.steps} "
         f"| {len(tally.faults)} | {(time.monotonic() - began) / 60:.1f} |"
     )
     for fault in tally.faults:
