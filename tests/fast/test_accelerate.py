@@ -2,12 +2,16 @@
 
 import copy
 
+import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from clearhead.blocks import FeedForwardBlock, MultiHeadAttentionBlock
 from clearhead.blocks.masks import decoder_mask, padding_mask
 from clearhead.blocks.normalization import LayerNormalization
+from clearhead.errors import UserError
 from clearhead.fast import CheapDropout, FusedLayerNormalization, accelerate
+from clearhead.fast.accelerate import ON_CPU, ON_GPU, TWINS, twins_for
 from clearhead.models import Transformer
 from tests.decoding.tiny import make_model
 
@@ -25,14 +29,15 @@ def forward(model: Transformer) -> tuple[Tensor, dict[str, Tensor]]:
     return out.detach(), gradients
 
 
-def test_same_outputs_and_gradients() -> None:
+@pytest.mark.parametrize("twins", [ON_CPU, ON_GPU, *({name} for name in TWINS)], ids=str)
+def test_same_outputs_and_gradients(twins: frozenset[str]) -> None:
     for norm in ("pre", "post"):
         readable = make_model(norm, tie=True).double()
         for module in readable.modules():  # the two epsilons mean the same only where tiny
             if isinstance(module, LayerNormalization):
                 module.eps = 1e-13
         expected, gradients = forward(readable)
-        ours, our_gradients = forward(accelerate(copy.deepcopy(readable)))
+        ours, our_gradients = forward(accelerate(copy.deepcopy(readable), twins))
         torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-9)
         assert our_gradients.keys() == gradients.keys()
         for name, gradient in gradients.items():
@@ -50,7 +55,33 @@ def test_parameters_keep_their_names_and_identity() -> None:
 def test_every_readable_part_with_a_twin_is_replaced() -> None:
     kinds = {type(module) for module in accelerate(make_model()).modules()}
     assert {CheapDropout, FusedLayerNormalization} <= kinds
-    assert not kinds & {torch.nn.Dropout, LayerNormalization}
+    parts = {nn.Dropout, nn.Linear, LayerNormalization, MultiHeadAttentionBlock, FeedForwardBlock}
+    assert not kinds & parts
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_trick_alone_replaces_its_own_parts_only(name: str) -> None:
+    before = {type(module) for module in make_model().modules()}
+    after = {type(module) for module in accelerate(make_model(), {name}).modules()}
+    assert before - after == set(TWINS[name])
+
+
+def test_an_unknown_trick_is_refused() -> None:
+    with pytest.raises(UserError, match="there is no twin 'atention'; choose from attention"):
+        accelerate(make_model(), {"atention"})
+
+
+def test_the_device_chooses_the_tricks() -> None:
+    assert twins_for(torch.device("cpu")) == ON_CPU
+    assert twins_for(torch.device("cuda")) == twins_for(torch.device("cuda:1")) == ON_GPU
+    assert TWINS.keys() == ON_CPU | ON_GPU
+
+
+def test_making_a_twin_draws_no_random_number() -> None:
+    model = make_model()
+    before = torch.get_rng_state()
+    accelerate(model)
+    assert torch.equal(before, torch.get_rng_state())
 
 
 class LearnersNorm(LayerNormalization):
@@ -62,6 +93,34 @@ def test_a_learners_own_part_is_left_alone() -> None:
     model.encoder.norm = LearnersNorm(12)
     accelerate(model)
     assert type(model.encoder.norm) is LearnersNorm
+
+
+class LearnersDropout(nn.Module):
+    """Somebody's own, and not even by factors."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def test_a_block_with_a_learners_own_dropout_is_left_alone() -> None:
+    model = make_model()
+    block = model.encoder.layers[0].feed_forward_block
+    block.dropout = LearnersDropout()
+    accelerate(model)
+    assert model.encoder.layers[0].feed_forward_block is block
+    assert type(block.dropout) is LearnersDropout
+
+
+def test_hooks_and_watchers_stay() -> None:
+    model = make_model()
+    block = model.decoder.layers[0].cross_attention_block
+    block.keep_attention_scores = True
+    seen: list[str] = []
+    block.w_q.register_forward_hook(lambda *_: seen.append("w_q"))
+    block.register_forward_hook(lambda *_: seen.append("block"))
+    forward(accelerate(model))
+    assert seen == ["w_q", "block"]
+    assert model.decoder.layers[0].cross_attention_block.attention_scores is not None
 
 
 def test_training_mode_is_kept() -> None:

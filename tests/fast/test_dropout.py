@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from clearhead.fast.dropout import CheapDropout
+from clearhead.fast.dropout import CheapDropout, draw_factors
 
 SIZE = 1_000_003  # a prime: no multiple of the 8 bytes of a word
 
@@ -85,6 +85,32 @@ def test_the_same_seed_gives_the_same_mask() -> None:
     first = dropped(0.2, 1000)
     torch.manual_seed(3)
     assert torch.equal(first, dropped(0.2, 1000))
+
+
+def test_two_draws_are_independent() -> None:
+    """Each draw seeds its own generator: their masks must have nothing in common."""
+    first, second = ((dropped(0.3) != 0).double() for _ in range(2))
+    correlation = ((first - first.mean()) * (second - second.mean())).mean() / first.var()
+    assert abs(float(correlation)) <= 5 / math.sqrt(SIZE)
+
+
+def test_without_numpy_the_coins_are_as_honest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU and a compiler use: torch's own generator."""
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    observed = float((dropped(0.25) == 0).float().mean())
+    assert abs(observed - 0.25) <= 5 * math.sqrt(0.25 * 0.75 / SIZE)
+
+
+@pytest.mark.parametrize("kind", [CheapDropout, nn.Dropout])
+def test_the_factors_are_what_it_multiplies_with(kind: type[nn.Module]) -> None:
+    dropout = kind(0.25)
+    x = torch.randn(6, 7)
+    torch.manual_seed(1)
+    factors = draw_factors(dropout, (6, 7), torch.float32, x.device)
+    torch.manual_seed(1)
+    assert factors is not None
+    torch.testing.assert_close(dropout(x), x * factors)
+    assert draw_factors(dropout.eval(), (6, 7), torch.float32, x.device) is None
 
 
 def test_the_twin_has_the_same_rate() -> None:

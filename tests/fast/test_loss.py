@@ -65,7 +65,7 @@ def assert_equal(case: Case, smoothing: float, tolerance: float, upstream: float
 def test_equal_to_cross_entropy_in_any_chunks(
     dtype: torch.dtype, smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(module, "CHUNK", chunk * 11)  # chunk rows of the vocabulary
     assert_equal(make_case(23, 6, 11, dtype), smoothing, TOLERANCE[dtype])
 
 
@@ -85,8 +85,20 @@ def test_equal_to_cross_entropy_for_any_sizes(
     assert_equal(case, smoothing, 1e-10, upstream)
 
 
-def test_more_tokens_than_a_real_chunk() -> None:
-    assert_equal(make_case(module.CHUNK + 13, 5, 9, torch.float64), 0.1, 1e-10)
+@pytest.mark.parametrize("vocab", [9, 40])
+def test_a_chunk_is_so_many_numbers(vocab: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that is longer than a chunk is a chunk."""
+    monkeypatch.setattr(module, "CHUNK", 30)
+    assert_equal(make_case(7, 5, vocab, torch.float64), 0.1, 1e-10)
+
+
+def test_a_probability_too_small_for_a_number_has_its_loss_all_the_same() -> None:
+    case = make_case(3, 4, 6, torch.float32)
+    bias = torch.full((6,), -900.0)
+    bias[2] = 0.0
+    hopeless = case._replace(bias=bias, labels=torch.tensor([1, 2, 3]))
+    assert_equal(hopeless, 0.1, 1e-5)
+    assert float(outcome(hopeless, 0.1, fast=True).nll) > 1700
 
 
 def test_its_gradient_is_the_one_that_differences_show() -> None:
