@@ -59,6 +59,23 @@ def test_accumulated_gradients_are_summed_and_scaled() -> None:
     torch.testing.assert_close(split.master, whole.master)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_micro_batches_add_up_in_float32_and_each_step_begins_anew(dtype: torch.dtype) -> None:
+    model = small_model()
+    flat = FlatAdam(model, dtype=dtype)
+    for _ in range(2):  # two steps of three micro-batches
+        total = torch.zeros_like(flat.master)
+        for number in range(3):
+            backward(model, number, dtype)
+            if dtype != torch.float32:  # there autograd itself adds up
+                total += flat.gradient.float()
+            flat.accumulate()
+        if dtype == torch.float32:
+            total = flat.gradient.clone()
+        flat.step(LR, 0.25, 0.0)
+        assert flat.grad_norm == pytest.approx(0.25 * float(total.norm()), rel=1e-6)
+
+
 def test_a_shared_parameter_is_one_parameter() -> None:
     model = make_model(tie=True)
     count = sum(p.numel() for p in model.parameters())
