@@ -4,11 +4,13 @@ import pytest
 import torch
 
 from clearhead.errors import UserError
-from clearhead.training.precision import choose_device, choose_ground
+from clearhead.fast.accelerate import ON_CPU, ON_GPU
+from clearhead.training import precision
+from clearhead.training.precision import Ground, choose_device, choose_ground
 
 
 @pytest.mark.parametrize(
-    ("capable", "precision", "dtype", "words"),
+    ("capable", "asked", "dtype", "words"),
     [
         (True, "auto", torch.bfloat16, "bfloat16 with float32 master weights (native"),
         (False, "auto", torch.float32, "float32 (no bfloat16 units here)"),
@@ -18,13 +20,13 @@ from clearhead.training.precision import choose_device, choose_ground
 )
 def test_the_number_format_and_why(
     capable: bool,
-    precision: str,
+    asked: str,
     dtype: torch.dtype,
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: capable, raising=False)
-    ground = choose_ground("cpu", precision)  # type: ignore[arg-type]
+    ground = choose_ground("cpu", asked)  # type: ignore[arg-type]
     assert ground.dtype == dtype and ground.device.type == "cpu"
     assert ground.why.startswith("cpu, ") and words in ground.why
 
@@ -49,6 +51,18 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(UserError, match="has 2 cuda devices"):
         choose_device("cuda:2")
+
+
+def test_the_device_decides_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+    monkeypatch.setattr(precision, "keep_freed_memory", lambda: kept.append(True))
+    cpu = Ground(torch.device("cpu"), torch.bfloat16, "")
+    gpu = Ground(torch.device("cuda:1"), torch.bfloat16, "")
+    for ground in (cpu, gpu):
+        ground.prepare()
+    assert kept == [True]
+    assert (cpu.twins, gpu.twins) == (ON_CPU, ON_GPU)
+    assert (cpu.length_step, gpu.length_step) == (1, 8)
 
 
 def test_auto_takes_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

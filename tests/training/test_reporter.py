@@ -17,6 +17,7 @@ from clearhead.training.session import Session, start
 from tests.training.tiny import tiny_recipe
 
 KEYS = {"kind", "step", "loss", "ppl", "tokens_per_second", "epoch", "lr", "grad_norm"}
+KEYS |= {"seconds", "peak_memory_gb"}
 
 
 def run(session: Session) -> None:

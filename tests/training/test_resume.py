@@ -20,8 +20,10 @@ RECIPES = {
     "bfloat16": {"precision": "bf16"},
     "accumulated": {"accumulate": 2},
     "judged by loss": {"metric": "loss"},
+    "recomputed": {"recompute": True},
 }
-CLOCKED = {"seconds", "tokens_per_second"}  # what a clock measured differs from run to run
+# What a clock or a scale measured differs from run to run.
+CLOCKED = {"seconds", "tokens_per_second", "peak_memory_gb"}
 
 
 def finish(session: Session) -> dict[str, torch.Tensor]:

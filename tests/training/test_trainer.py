@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,7 @@ from clearhead.training import trainer as module
 from clearhead.training.assembly import make_model, make_plan
 from clearhead.training.checkpoint import FILE, load_checkpoint
 from clearhead.training.objective import Losses, translation_loss
+from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
 from tests.decoding.tiny import make_model as make_readable
@@ -106,17 +108,36 @@ class Readable:
         return float(loss.detach())
 
 
-def test_the_fast_road_has_the_loss_curve_of_the_readable_one(tmp_path: Path) -> None:
-    recipe = without_dropout(tiny_recipe(tmp_path))
+def test_fast_and_readable_agree_over_200_steps(tmp_path: Path) -> None:
+    """What the bar asks for: float32, one seed, no dropout, 1e-4 in loss."""
+    recipe = without_dropout(tiny_recipe(tmp_path, steps=200))
     session = start(recipe, tmp_path / "run")
-    readable = make_model(recipe, session.tokenizer.vocab_size)
-    readable.load_state_dict(session.trainer.model.state_dict())
-    reference = Readable(readable)
+    reference = Readable(make_model(recipe, session.tokenizer.vocab_size))
+    reference.model.load_state_dict(session.trainer.model.state_dict())
     batches = TokenBatches(session.trainer.batches.corpus, make_plan(recipe, session.tokenizer))
-    for _ in range(50):
+    worst = 0.0
+    for _ in range(200):
         batch, report = next(batches), session.trainer.step()
         source, labels = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
-        assert report.loss == pytest.approx(reference.step(source, labels, report.lr), abs=1e-4)
+        worst = max(worst, abs(report.loss - reference.step(source, labels, report.lr)))
+    assert worst <= 1e-4
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 62])
+def test_where_lengths_go_in_steps_padding_is_added_and_no_loss_changes(
+    width: int, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ground, "length_step", 8)
+    ids = np.full((3, width), 5, dtype=np.int64)
+    ids[:, -1] = session.tokenizer.eos_id
+    padded = session.trainer._in_steps(ids)
+    assert padded.shape == (3, -(-width // 8) * 8)
+    model = session.trainer.model.eval()
+    plain, more = (translation_loss(model, side, side, 0.1) for side in (ids, padded))
+    torch.testing.assert_close(more.smoothed, plain.smoothed)
+    assert more.tokens == plain.tokens
+    monkeypatch.setattr(Ground, "length_step", 50)  # the model has 64 positions
+    assert session.trainer._in_steps(ids).shape[1] in (50, 64)
 
 
 def poison(monkeypatch: pytest.MonkeyPatch, bad_steps: range) -> None:

@@ -7,13 +7,14 @@ import torch
 
 def peak_memory() -> str:
     """In words: the process, and the GPU where there is one."""
-    parts = [f"{host:.1f} GB"] if (host := _host()) else []
+    parts = [f"{host:.1f} GB"] if (host := peak_resident()) else []
     if torch.cuda.is_available():
         parts.append(f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB on the GPU")
     return " and ".join(parts) or "unknown"
 
 
-def _host() -> float:
+def peak_resident() -> float:
+    """Gigabytes of main memory; 0 where the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows has none

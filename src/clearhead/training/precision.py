@@ -1,20 +1,37 @@
-"""Which device and which number format a run uses, and why, in words for its log."""
+"""Which device, number format and tricks a run uses, and why, in words for its log."""
 
 from typing import Literal, NamedTuple
 
 import torch
 
 from clearhead.errors import UserError
+from clearhead.fast.accelerate import twins_for
+from clearhead.fast.memory import keep_freed_memory
 
 Precision = Literal["auto", "fp32", "bf16"]
 
 
 class Ground(NamedTuple):
-    """Where the numbers live; `why` is the line that the log shows."""
+    """Where the numbers live, and all that follows from it; `why` is the line in the log."""
 
     device: torch.device
     dtype: torch.dtype
     why: str
+
+    @property
+    def twins(self) -> frozenset[str]:
+        """The fast parts that pay there."""
+        return twins_for(self.device)
+
+    @property
+    def length_step(self) -> int:
+        """Lengths are padded to a multiple of this: a GPU's matrix units work in eights."""
+        return 1 if self.device.type == "cpu" else 8
+
+    def prepare(self) -> None:
+        """What is set for the whole process."""
+        if self.device.type == "cpu":
+            keep_freed_memory()
 
 
 def choose_ground(device: str, precision: Precision) -> Ground:

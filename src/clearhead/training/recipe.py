@@ -83,6 +83,9 @@ class Run(Section):
     precision: Precision = "auto"
     threads: int = Field(0, ge=0, description="0: as many as the machine has")
     compile: bool = Field(False, description="torch.compile the model")
+    recompute: bool = Field(
+        False, description="layers forget their insides and compute them again for the gradient"
+    )
     log_every: int = Field(50, gt=0, description="steps")
     eval_every: int = Field(500, gt=0, description="steps")
     save_every: int = Field(500, gt=0, description="steps")

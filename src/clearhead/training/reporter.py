@@ -10,7 +10,7 @@ from clearhead.training.console import STEPS, on_terminal
 from clearhead.training.curves import draw_curves
 from clearhead.training.logbook import Logbook
 from clearhead.training.measures import Meter, StepReport, clock, perplexity
-from clearhead.training.memory import peak_memory
+from clearhead.training.memory import peak_memory, peak_resident
 from clearhead.training.progress_bar import ProgressBar
 from clearhead.training.recipe import Recipe
 from clearhead.training.run_directory import RunDirectory
@@ -66,6 +66,7 @@ class Reporter:
             "grad_norm": report.grad_norm,
             "skipped": self.progress.skipped,
             "seconds": self.progress.seconds,
+            "peak_memory_gb": round(peak_resident(), 3),
         }
         self._record("train", values)
         self.progress.meter = Meter()

@@ -4,10 +4,14 @@ import logging
 import time
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clearhead.data.batching import TokenBatches
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
+from clearhead.fast.recompute import recompute_insides
 from clearhead.models.transformer import Transformer
 from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from clearhead.training.measures import StepReport
@@ -28,13 +32,16 @@ class Trainer:
         self, recipe: Recipe, model: Transformer, batches: TokenBatches, ground: Ground
     ) -> None:
         self.recipe, self.batches, self.ground = recipe, batches, ground
-        self.model = accelerate(model).to(ground.device).train()
+        ground.prepare()
+        self.model = accelerate(model, ground.twins).to(ground.device).train()
         o = recipe.optimizer
         self.optimizer = FlatAdam(self.model, o.betas, o.eps, o.weight_decay, ground.dtype)
         self.schedule = make_schedule(
             o.schedule, o.peak_lr, o.warmup, recipe.run.steps, model.config.d_model
         )
         self.progress = Progress()
+        if recipe.run.recompute:
+            recompute_insides(self.model.encoder, self.model.decoder)
         if recipe.run.compile:  # the layers; embedding and loss gain nothing from it
             self.model.encoder.compile(dynamic=True)
             self.model.decoder.compile(dynamic=True)
@@ -70,11 +77,21 @@ class Trainer:
 
     def _add_gradient(self) -> Losses:
         batch = next(self.batches)
+        source, target = (self._in_steps(side) for side in (batch.source, batch.target))
         smoothing = self.recipe.optimizer.label_smoothing
-        losses = translation_loss(self.model, batch.source, batch.target, smoothing)
+        losses = translation_loss(self.model, source, target, smoothing)
         losses.smoothed.backward()
         self.optimizer.accumulate()
         return losses
+
+    def _in_steps(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Padded to the ground's next length, if the model has so many positions."""
+        length, step = ids.shape[1], self.ground.length_step
+        wanted = min(-(-length // step) * step, self.model.config.src_seq_len)
+        more = max(0, wanted - length)
+        if not more:
+            return ids
+        return np.pad(ids, ((0, 0), (0, more)), constant_values=self.model.config.pad_id)
 
     def _advance(self, report: StepReport) -> None:
         p = self.progress

@@ -1,0 +1,24 @@
+"""Keep freed memory instead of handing it back: the next step asks for the same again.
+
+The C library's allocator gives a large block back to the operating system as soon as
+it is free. A training step asks for the same blocks every time, and for every 4 KB of
+a fresh one the processor stops, and the system clears a page: some ten thousand
+times a step. Resident memory stays at its peak, which it reaches anyhow.
+"""
+
+import ctypes
+import platform
+
+# Names and numbers of <malloc.h>, glibc.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+_USUAL = {_MMAP_MAX: 65536, _TRIM_THRESHOLD: 128 * 1024, _TOP_PAD: 128 * 1024}
+_KEEPING = {_MMAP_MAX: 0, _TRIM_THRESHOLD: 2**31 - 1, _TOP_PAD: 64 * 2**20}
+
+
+def keep_freed_memory(keep: bool = True) -> bool:
+    """From now on, for the whole process; False undoes it. Tells whether it could be done."""
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    library = ctypes.CDLL(None)
+    settings = _KEEPING if keep else _USUAL
+    return all(bool(library.mallopt(name, value)) for name, value in settings.items())
