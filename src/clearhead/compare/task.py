@@ -40,6 +40,11 @@ class Task:
         source, target = torch.from_numpy(first.source), torch.from_numpy(first.target)
         return source.to(self.device), target.to(self.device)
 
+    def settle(self) -> None:
+        """Wait until the device has done what was begun."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     @property
     def has_bf16(self) -> bool:
         """Whether the device multiplies bfloat16 natively."""

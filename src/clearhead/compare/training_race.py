@@ -1,9 +1,10 @@
-"""One training step on one batch: ours against everybody's."""
+"""One training step on one batch: ours against everybody's.
+
+What our trainer sets for the whole process (freed memory is kept) serves the peers as well.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import torch
 
 from clearhead.compare import (
     clearhead_training,
@@ -56,7 +57,7 @@ def training_heat(
     for name in names:
         if name not in absent:
             starters.extend(STARTERS[name].contestants(task))
-    laps = race(starters, rounds, 2, _settle(task.device), say)
+    laps = race(starters, rounds, 2, task.settle, say)
     heat = Heat("One training step", "target tokens/s", laps, distinct(_duels(laps)))
     return heat, remarks
 
@@ -73,7 +74,3 @@ def _duels(laps: Laps) -> Iterator[Duel]:
     if plain in laps:
         yield Duel(ours, plain, FLOAT32_OF_TORCH)
         yield Duel(own_plain, plain)
-
-
-def _settle(device: torch.device) -> Callable[[], None]:
-    return torch.cuda.synchronize if device.type == "cuda" else lambda: None

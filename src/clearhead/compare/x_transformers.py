@@ -46,7 +46,6 @@ def _side(name: str, config: TransformerConfig, layers: int) -> dict[str, object
         "depth": layers,
         "heads": config.h,
         "attn_dim_head": config.d_model // config.h,
-        "attn_flash": True,
         "ff_mult": config.d_ff / config.d_model,
         "ff_custom_activation": nn.ReLU(),
         "emb_dropout": config.dropout,
