@@ -17,7 +17,7 @@ from tests.evaluation.tiny import HEADS, LAYERS, model, pairs, tokenizer
 def attention_that_knows(pair: GrammarPair) -> Tensor:
     """In the last layer, head 1, the rows that predict look where the truth says."""
     source, target = membership(tokenizer(), pair.source), membership(tokenizer(), pair.target)
-    truth = links_as_matrix(pair.alignment, target.shape[1], source.shape[1])
+    truth = links_as_matrix(pair.sure, pair.alignment, target.shape[1], source.shape[1])
     weights = torch.full((LAYERS, HEADS, target.shape[0] + 1, source.shape[0] + 1), 0.01)
     weights[-1, 1, :-1, :-1] += target @ truth @ source.T
     weights[..., -1] = 5.0  # the end sign, where idle heads look, is no word
@@ -49,10 +49,10 @@ def test_a_head_that_looks_at_the_truth_is_found_and_reaches_the_floor() -> None
 def test_there_is_no_error_where_the_truth_has_one_link_for_every_word(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    simple = [
-        pair._replace(alignment=tuple((0, word) for word in range(len(words(pair.target)))))
-        for pair in pairs()
-    ]
+    simple = []
+    for pair in pairs():
+        links = tuple((0, word) for word in range(len(words(pair.target))))
+        simple.append(pair._replace(alignment=links, sure=links))
     monkeypatch.setitem(globals(), "pairs", lambda: simple)
     found = alignment_errors(model(), tokenizer(), simple)
     assert found.floor == found.best.error == 0

@@ -7,6 +7,10 @@ from torch import Tensor
 from clearhead.evaluation.links import LinkCount, links_as_matrix
 
 
+def surely(links: list[tuple[int, int]], target_words: int, source_words: int) -> Tensor:
+    return links_as_matrix(links, links, target_words, source_words)
+
+
 def error(looks: Tensor, truth: Tensor, said: Tensor | None = None) -> float:
     count = LinkCount()
     count.add(looks, truth, torch.ones(truth.shape[0], dtype=torch.bool) if said is None else said)
@@ -19,25 +23,34 @@ def sentences(draw: st.DrawFn) -> tuple[Tensor, Tensor]:
     target, source = draw(st.integers(1, 6)), draw(st.integers(1, 6))
     generator = torch.Generator().manual_seed(draw(st.integers(0, 10**6)))
     looks = torch.rand(target, source, generator=generator)
-    return looks, (torch.rand(target, source, generator=generator) < 0.4).float()
+    worth = torch.tensor([0.0, 0.0, 1.0, 2.0])  # no link, no link, possible, sure
+    return looks, worth[torch.randint(4, (target, source), generator=generator)]
 
 
 def test_looking_at_the_truth_has_no_error() -> None:
-    truth = links_as_matrix([(0, 2), (1, 0), (2, 1)], 3, 3)
+    truth = surely([(0, 2), (1, 0), (2, 1)], 3, 3)
     assert error(truth, truth) == 0
 
 
 def test_looking_nowhere_near_the_truth_is_all_error() -> None:
-    truth = links_as_matrix([(0, 0), (1, 1)], 2, 3)
-    assert error(links_as_matrix([(2, 0), (2, 1)], 2, 3), truth) == 1
+    truth = surely([(0, 0), (1, 1)], 2, 3)
+    assert error(surely([(2, 0), (2, 1)], 2, 3), truth) == 1
 
 
 def test_the_formula_of_och_and_ney() -> None:
-    truth = links_as_matrix([(0, 0), (1, 0), (2, 1)], 3, 3)
-    looks = links_as_matrix([(0, 0), (1, 1), (2, 2)], 3, 3)
+    truth = surely([(0, 0), (1, 0), (2, 1)], 3, 3)
+    looks = surely([(0, 0), (1, 1), (2, 2)], 3, 3)
     found = {(0, 0), (1, 1), (2, 2)}
     sure = {(0, 0), (1, 0), (2, 1)}
     assert error(looks, truth) == pytest.approx(1 - 2 * len(found & sure) / (3 + 3))
+
+
+def test_a_possible_link_is_right_where_it_is_drawn_and_not_missed_where_it_is_not() -> None:
+    sure, possible = {(0, 0), (1, 1)}, {(0, 0), (1, 1), (0, 2)}
+    truth = links_as_matrix(sure, possible, 3, 2)
+    drawn, elsewhere = (surely([(0, 0), (1, 1), (source, 2)], 3, 2) for source in (0, 1))
+    assert error(drawn, truth) == 1 - (2 + 3) / (3 + 2)
+    assert error(elsewhere, truth) == pytest.approx(1 - (2 + 2) / (3 + 2))
 
 
 @given(sentences())
@@ -65,8 +78,8 @@ def test_many_aligners_at_once_are_each_counted_alone(
 
 
 def test_a_word_without_pieces_gets_no_link() -> None:
-    truth = links_as_matrix([(0, 0)], 2, 2)
-    looks = links_as_matrix([(0, 0), (0, 1)], 2, 2)
+    truth = surely([(0, 0)], 2, 2)
+    looks = surely([(0, 0), (0, 1)], 2, 2)
     assert error(looks, truth, torch.tensor([True, False])) == 0
 
 

@@ -3,8 +3,9 @@ r"""The alignment error rate of cross-attention, head by head, against the gramm
 .. math:: \text{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
 
 (Och and Ney 2003, section 5.2). A are the links a head gives, S the sure links
-and P the possible ones of the truth. The grammar derives both sentences from one
-tree, so all its links are sure, P = S, and AER is 1 minus the F-measure of the links.
+and P the possible ones of the truth, sure ones included. The grammar derives both
+sentences from one tree, so nearly all its links are sure; possible are those of
+*est-ce que* and of *ne*, which English has no word for.
 
 A head links each target word to the source word that its pieces, taken together,
 look at most; the end sign is no word. Which row of the attention belongs to a
@@ -93,7 +94,7 @@ def alignment_errors(
     for number, weights in attention:
         pair = pairs[short[number]]
         source, target = membership(tokenizer, pair.source), membership(tokenizer, pair.target)
-        truth = links_as_matrix(pair.alignment, target.shape[1], source.shape[1])
+        truth = links_as_matrix(pair.sure, pair.alignment, target.shape[1], source.shape[1])
         said = target.any(dim=0)
         # (layers, h, tgt_len + 1, src_len) -> (layers, h + 1, tgt_len + 1, source words)
         words = _with_average(weights[..., :-1] @ source)

@@ -53,6 +53,15 @@ def test_negation_is_aligned_with_both_its_halves(train: Pairs) -> None:
                 assert linked & {"ne", "n'"} and linked & {"pas", "jamais"}, pair
 
 
+def test_all_links_are_sure_but_those_of_est_ce_que_and_ne(train: Pairs) -> None:
+    for pair in train[:5000]:
+        target = words(pair.target.lower())
+        possible = {target[t] for _, t in set(pair.alignment) - set(pair.sure)}
+        assert set(pair.sure) <= set(pair.alignment)
+        assert possible <= {"est-ce", "que", "qu'", "ne", "n'"}, pair
+        assert possible >= {"est-ce", "ne", "n'"} & set(target), pair
+
+
 def test_a_or_an_goes_by_sound(train: Pairs) -> None:
     assert all(map(takes_an, ("apple", "old", "honest", "uncle", "intelligent")))
     assert not any(map(takes_an, ("university", "useful", "house", "happy", "wolf", "honey")))

@@ -25,12 +25,29 @@ def phrase(texts: Iterable[str], *links: Link) -> list[Word]:
     return [Word(text, shared) for text in texts]
 
 
-def align(source: Sequence[Word], target: Sequence[Word]) -> tuple[tuple[int, int], ...]:
+Pairs = tuple[tuple[int, int], ...]
+# What marks a whole sentence in French and has no word of its own in English: `est-ce que`
+# beside the verb that English moves to the front, `ne` beside not. Annotators call
+# such links possible, all others sure (Och and Ney 2003, section 5.1).
+POSSIBLE = frozenset({"question", "ne"})
+
+
+def align(source: Sequence[Word], target: Sequence[Word]) -> Pairs:
     """All (source word, target word) index pairs that share a link, in order."""
+    return _sharing(source, target, frozenset())
+
+
+def align_surely(source: Sequence[Word], target: Sequence[Word]) -> Pairs:
+    """Those of them that share a link which is more than possible."""
+    return _sharing(source, target, POSSIBLE)
+
+
+def _sharing(source: Sequence[Word], target: Sequence[Word], ignored: frozenset[str]) -> Pairs:
     places: dict[Link, list[int]] = {}
     for index, target_word in enumerate(target):
         for link in target_word.links:
-            places.setdefault(link, []).append(index)
+            if link[0] not in ignored:
+                places.setdefault(link, []).append(index)
     pairs = {
         (index, place)
         for index, source_word in enumerate(source)

@@ -1,6 +1,6 @@
 """The English side of a clause: auxiliaries, do-support, inversion, word order."""
 
-from .bitext import Word, word
+from .bitext import Link, Word, word
 from .english import adverbial, noun_phrase, place, verb_particles
 from .inflection import be, english_s, ing, past, third_person
 from .syntax import Clause
@@ -25,7 +25,7 @@ def clause(c: Clause) -> list[Word]:
     front = _front(c)
     middle = [w for a in c.adverbs if a.slot == "frequency" for w in adverbial(a, id(a))]
     if c.polarity == "never":
-        middle.append(word("never", c.link("not")))
+        middle.append(word("never", *_denial(c)))
     body = [*subject, *negated] if not inverted else [*negated, *subject]
     return [*front, *body, *middle, *rest, *_complements(c), *_connected(c)]
 
@@ -89,10 +89,15 @@ def _negated(c: Clause, operator: str, inverted: bool) -> list[Word]:
     if c.polarity != "not":
         return [word(operator, *links)]
     if c.contracted and operator != "am":
-        return [word(_IRREGULAR_NOT.get(operator, operator + "n't"), *links, c.link("not"))]
+        return [word(_IRREGULAR_NOT.get(operator, operator + "n't"), *links, *_denial(c))]
     if operator == "can":
-        return [word("cannot", *links, c.link("not"))]
-    return [word(operator, *links), word("not", c.link("not"))]
+        return [word("cannot", *links, *_denial(c))]
+    return [word(operator, *links), word("not", *_denial(c))]
+
+
+def _denial(c: Clause) -> list[Link]:
+    """French denies twice: ne … pas."""
+    return [c.link("not"), c.link("ne")]
 
 
 def _complements(c: Clause) -> list[Word]:

@@ -4,10 +4,11 @@ from .settle import has_pronoun_object
 from .syntax import Clause, NounPhrase, clauses, phrases
 
 PHENOMENA = (
-    "present", "past", "future", "negation", "question", "wh_question", "imperative", "prohibition",
-    "modal", "agreement", "adjective_before", "adjective_after", "comparison", "number", "possessive",
-    "partitive", "plural", "elision", "contraction", "object_pronoun", "double_pronoun",
-    "reflexive", "relative_clause", "subordinate_clause", "existential", "adverb", "place",
+    "present", "past", "future", "negation", "question", "wh_question", "imperative",
+    "prohibition", "modal", "agreement", "adjective_before", "adjective_after", "comparison",
+    "number", "possessive", "partitive", "plural", "elision", "contraction", "object_pronoun",
+    "double_pronoun", "reflexive", "relative_clause", "subordinate_clause", "existential",
+    "adverb", "place",
 )  # fmt: skip
 
 Feature = tuple[str, str]

@@ -18,7 +18,7 @@ def verb_group(c: Clause) -> list[Word]:
     """`ne l'a pas vue`, `ne veux pas te voir`, `se lèvera souvent`: all but the complements."""
     clitics = _clitics(c)
     modal = bool(c.modal)
-    group = [small("ne", c.link("not"))] if c.polarity != "positive" else []
+    group = [small("ne", c.link("ne"))] if c.polarity != "positive" else []
     group += [_finite(c)] if modal else [*clitics, _finite(c)]
     if c.polarity != "positive":
         group.append(word("pas" if c.polarity == "not" else "jamais", c.link("not")))

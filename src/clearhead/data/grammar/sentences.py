@@ -14,7 +14,7 @@ from . import (
     french_surface,
     relatives,
 )
-from .bitext import Word, align, word
+from .bitext import Pairs, Word, align, align_surely, word
 from .questions import asking
 from .syntax import Clause
 
@@ -54,7 +54,8 @@ class GrammarPair(NamedTuple):
 
     source: str
     target: str
-    alignment: tuple[tuple[int, int], ...]  # (source word, target word), 0-based over words()
+    alignment: Pairs  # (source word, target word), 0-based over words()
+    sure: Pairs  # those of `alignment` that every annotator would draw
     phenomena: frozenset[str]
     construction: str
 
@@ -83,6 +84,7 @@ def write(sentence: Clause, source: Sequence[Word], phenomena: set[str]) -> Gram
         english.text(source),
         french_surface.text(target),
         align(source, target),
+        align_surely(source, target),
         frozenset(found),
         sentence.construction,
     )
