@@ -15,6 +15,7 @@ import typer
 from clearhead import __version__
 from clearhead.cli import data
 from clearhead.cli.evaluate import evaluate
+from clearhead.cli.export import export
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 from clearhead.errors import UserError
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(translate)
 app.command()(train)
 app.command()(evaluate)
+app.command()(export)
 app.add_typer(data.app, name="data")
 
 
