@@ -19,7 +19,7 @@ SEARCHES = [Search(1, 3, TGT_SEQ_LEN), Search(1, 1, TGT_SEQ_LEN), Search(2, 3, T
 @pytest.fixture
 def subject(tmp_path: Path) -> Subject:
     model, tokenizer = parts()
-    return Subject(tmp_path, model, tokenizer, tmp_path, threads=1)
+    return Subject(tmp_path, model.eval(), tokenizer, tmp_path, threads=1)
 
 
 def sources(count: int = 7) -> list[Ids]:

@@ -24,7 +24,7 @@ def test_the_step_is_measured_in_the_unit_of_the_peak(tmp_path: Path) -> None:
 
 def test_memory_is_counted_read_and_written(tmp_path: Path) -> None:
     model, tokenizer = parts()
-    heat = memory_heat(Subject(tmp_path, model, tokenizer, tmp_path, 1), 1, 1, silent)
+    heat = memory_heat(Subject(tmp_path, model.eval(), tokenizer, tmp_path, 1), 1, 1, silent)
     assert heat.laps["copy"][0].work == 2 * 2**20
     decoding = heat.laps["decoding, clearhead, float32"][0].work
     half = (model.decoder, model.projection_layer)

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from clearhead import __version__
-from clearhead.cli import data
+from clearhead.cli import bench, data
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
 from clearhead.cli.train import train
@@ -36,6 +36,7 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(export)
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(asked: bool) -> None:
