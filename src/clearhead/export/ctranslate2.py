@@ -41,7 +41,7 @@ print(tokenizer.decode([tokenizer.token_to_id(p) for p in found[0].hypotheses[0]
 
 
 def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: str) -> None:
-    """Write model.bin, config.json and the vocabulary."""
+    """Write model.bin, config.json, the vocabulary and the tokenizer."""
     config, spec = model.config, _spec(model)
     source = pieces(tokenizer, config.src_vocab_size)
     spec.register_source_vocabulary(source)
@@ -53,6 +53,7 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     spec.validate()
     spec.optimize(quantization=precision)
     spec.save(str(directory))
+    tokenizer.save(directory)
 
 
 def _spec(model: Any) -> Any:

@@ -17,7 +17,7 @@ def check_free(path: Path) -> None:
         UserError: something does.
     """
     if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise UserError(f"{path} is a file; give the name of a new directory with --output")
+        raise UserError(f"{path} is a file or a link; give the name of a new directory, --output")
     if path.is_dir() and any(path.iterdir()):
         raise UserError(
             f"{path} exists and is not empty; give another directory with --output, or remove it"

@@ -23,9 +23,6 @@ def export(source: Path, target: Target, output: Path, precision: str) -> None:
         model, tokenizer = Transformer.from_pretrained(source), Tokenizer.load(source)
         with quiet():
             builder.build(model, tokenizer, directory, precision)
-        tokenizer_of = directory / "tokenizer.json"
-        if not tokenizer_of.exists():
-            tokenizer.save(directory)
         _write_card(source / "README.md", f"Use with {target.title}", builder.USAGE, directory)
 
 

@@ -164,12 +164,14 @@ class Loaded:
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
         """As `Engine.greedy_logits`."""
-        answer = self._generate(sources, 1, limit)
+        answer = self._generate(sources, 1, limit, logits=True)
         logits = torch.stack(answer.logits, dim=1).float()  # (sentences, steps, vocab)
         ends = [self._up_to_end(ids[1:])[1] for ids in answer.sequences.tolist()]
         return [(ids, rows[: len(ids)]) for ids, rows in zip(ends, logits, strict=True)]
 
-    def _generate(self, sources: Sequence[Ids], beam_size: int, limit: int) -> Any:
+    def _generate(
+        self, sources: Sequence[Ids], beam_size: int, limit: int, logits: bool = False
+    ) -> Any:
         src = padded(sources, self.model.config.pad_token_id, self.model.device)
         return self.model.generate(
             input_ids=src,
@@ -179,7 +181,7 @@ class Loaded:
             max_length=None,
             max_new_tokens=limit,
             min_new_tokens=0,
-            output_logits=True,
+            output_logits=logits,
             return_dict_in_generate=True,
         )
 
