@@ -52,7 +52,7 @@ def test_decoding_races_the_given_model(bench: Run, tmp_path: Path) -> None:
         "decoding", *arguments, "--only", "ctranslate2", "--batch", "3", "--beam-size", "1"
     )
     assert code == 0, err
-    assert "### Decoding, batch 3, greedy, 8 sentences" in out
+    assert "### Decoding, batch 3, greedy, " in out
     assert "| ctranslate2, float32 |" in out and "| clearhead, float32 |" in out
     assert "100.0 % the same" in out
 

@@ -11,7 +11,7 @@ from clearhead.compare.results import Duel, distinct
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError
 from tests.decoding.tiny import random_sources
-from tests.translation.tiny import TGT_SEQ_LEN, parts
+from tests.translation.tiny import TGT_SEQ_LEN, parts, save
 
 SEARCHES = [Search(1, 3, TGT_SEQ_LEN), Search(1, 1, TGT_SEQ_LEN), Search(2, 3, TGT_SEQ_LEN)]
 
@@ -19,7 +19,7 @@ SEARCHES = [Search(1, 3, TGT_SEQ_LEN), Search(1, 1, TGT_SEQ_LEN), Search(2, 3, T
 @pytest.fixture
 def subject(tmp_path: Path) -> Subject:
     model, tokenizer = parts()
-    return Subject(tmp_path, model.eval(), tokenizer, tmp_path, threads=1)
+    return Subject(save(tmp_path / "model"), model.eval(), tokenizer, tmp_path, threads=1)
 
 
 def sources(count: int = 7) -> list[Ids]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from clearhead.compare.engine import Engine, Ids, Search, Subject
 from clearhead.compare.peers import library
+from clearhead.export.exporting import export
+from clearhead.export.targets import TARGETS
 
 NAME = "ctranslate2"
 # Its other formats are mixtures of these; it refuses those that a processor cannot multiply.
@@ -61,11 +63,8 @@ def vocabulary(directory: Path, side: str) -> list[str]:
 
 def engines(subject: Subject) -> Iterator[Engine]:
     """In every number format that it offers here; on all cores together, and a batch a core."""
-    from clearhead.export.ctranslate2 import build
-
     directory = subject.folder / NAME
-    directory.mkdir()
-    build(subject.model, subject.tokenizer, directory, "float32")
+    export(subject.directory, TARGETS["ctranslate2"], directory, "float32")
     offered = library("ctranslate2").get_supported_compute_types("cpu")
     for precision in PRECISIONS:
         if precision in offered:

@@ -9,6 +9,9 @@ import torch
 from clearhead.compare.engine import Engine, Ids, Search, Subject, groups
 from clearhead.compare.peers import library
 from clearhead.decoding.batching import padded
+from clearhead.export.exporting import export
+from clearhead.export.quiet import quiet
+from clearhead.export.targets import TARGETS
 from clearhead.models import TransformerConfig
 
 NAME = "transformers generate"
@@ -20,7 +23,8 @@ class Generate:
     def __init__(self, directory: Path, config: TransformerConfig, dtype: torch.dtype) -> None:
         self.name = f"{NAME}, {str(dtype).removeprefix('torch.')}"
         auto = library("transformers").AutoModelForSeq2SeqLM
-        self.inner: Any = auto.from_pretrained(directory, dtype=dtype).eval()
+        with quiet():
+            self.inner: Any = auto.from_pretrained(directory, dtype=dtype).eval()
         self.config = config
 
     def translate(self, sources: Sequence[Ids], search: Search) -> list[Ids]:
@@ -33,7 +37,7 @@ class Generate:
         return found
 
     def _generate(self, src: torch.Tensor, search: Search) -> list[Ids]:
-        with torch.inference_mode():
+        with torch.inference_mode(), quiet():
             written = self.inner.generate(
                 input_ids=src,
                 attention_mask=(src != self.config.pad_id).long(),
@@ -51,9 +55,6 @@ class Generate:
 
 def engines(subject: Subject) -> Iterator[Engine]:
     """float32, its default."""
-    from clearhead.export.huggingface import build
-
     directory = subject.folder / "huggingface"
-    directory.mkdir()
-    build(subject.model, subject.tokenizer, directory, "float32")
+    export(subject.directory, TARGETS["huggingface"], directory, "float32")
     yield Generate(directory, subject.model.config, torch.float32)
