@@ -152,7 +152,7 @@ class Loaded:
             max_decoding_length=limit,
             return_end_token=True,
             return_logits_vocab=logits,
-            min_decoding_length=0 if logits else 1,  # a ban would stand among the logits
+            min_decoding_length=0,
             max_batch_size=4096,
             batch_type="tokens",
         )

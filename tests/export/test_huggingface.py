@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.errors import UserError
+from clearhead.export.exporting import export
+from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.verify import verify
+from clearhead.translation import Translator
+from clearhead.translation.location import SHIPPED
+from tests.export import models
+
+transformers = pytest.importorskip("transformers")
+TARGET = TARGETS["huggingface"]
+TEXTS = ["Where is he?", "A </s> typed by hand, <pad>.", "  two  spaces ", "d'été « oui » 😀", "\t"]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("export") / "shipped"
+    export(SHIPPED, TARGET, path, "float32")
+    return path
+
+
+def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
+    models.assert_shipped_agrees(engine_of(TARGET)(directory))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_either_order_of_norms_has_its_architecture(norm: str, tmp_path: Path) -> None:
+    model = models.tiny(norm)
+    engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
+    models.assert_same_translations(engine, model)
+    found = verify(model, engine, models.tiny_sources(model, 9))
+    assert found.logit_difference < 1e-3
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_saved_again_by_transformers_it_is_still_the_same(norm: str, tmp_path: Path) -> None:
+    model = models.tiny(norm)
+    engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
+    engine.model.save_pretrained(tmp_path / "again")
+    again = engine_of(TARGET)(tmp_path / "again")
+    sources = models.tiny_sources(model, 3)
+    pairs = zip(engine.greedy_logits(sources, 5), again.greedy_logits(sources, 5), strict=True)
+    for (_, once), (_, twice) in pairs:
+        assert torch.equal(once, twice)
+
+
+@pytest.mark.parametrize("loader", ["PreTrainedTokenizerFast", "AutoTokenizer"])
+def test_its_tokenizer_gives_our_ids_and_the_end_sign(loader: str, directory: Path) -> None:
+    theirs = getattr(transformers, loader).from_pretrained(directory)
+    ours = models.shipped()[1]
+    for text in TEXTS:
+        ids = theirs(text)["input_ids"]
+        assert ids == [*ours.encode(text), ours.eos_id]
+        assert theirs.decode(ids, skip_special_tokens=True) == ours.decode(ids)
+
+
+def test_the_lines_of_its_readme_run(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.run_usage(directory, monkeypatch)
+    ours = Translator(*models.shipped()).translate(["Where is the station?"])
+    assert capsys.readouterr().out.splitlines() == ours
+
+
+def test_half_precision_is_half_the_size(directory: Path, tmp_path: Path) -> None:
+    export(SHIPPED, TARGET, tmp_path / "half", "bfloat16")
+    sizes = [(p / "model.safetensors").stat().st_size for p in (directory, tmp_path / "half")]
+    assert sizes[1] < 0.51 * sizes[0]
+    assert engine_of(TARGET)(tmp_path / "half").model.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("tie", "d_model", "message"), [(False, 12, "tie_embeddings=false"), (True, 9, "odd width")]
+)
+def test_what_fits_no_architecture_is_refused_in_one_line(
+    tie: bool, d_model: int, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        models.exported(models.tiny(tie=tie, d_model=d_model), "huggingface", tmp_path)
+    assert "\n" not in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding import DecodingOptions, decode
+from clearhead.export.exporting import export
+from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.verify import verify
+from clearhead.translation import Translator
+from clearhead.translation.location import SHIPPED
+from tests.export import models
+
+for package in ("onnx", "onnxscript", "onnxruntime"):
+    pytest.importorskip(package)
+TARGET = TARGETS["onnx"]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("export") / "shipped"
+    export(SHIPPED, TARGET, path, "float32")
+    return path
+
+
+def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
+    models.assert_shipped_agrees(engine_of(TARGET)(directory))
+
+
+def test_the_lines_of_its_readme_run(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.run_usage(directory, monkeypatch)
+    ours = Translator(*models.shipped()).translate(["Where is the station?"])
+    assert capsys.readouterr().out.splitlines() == ours
+
+
+@pytest.mark.parametrize(("norm", "tie"), [("pre", False), ("post", True)])
+def test_any_variant_says_the_same_with_the_same_scores(
+    norm: str, tie: bool, tmp_path: Path
+) -> None:
+    model = models.tiny(norm, tie)
+    engine = engine_of(TARGET)(models.exported(model, "onnx", tmp_path))
+    sources = models.tiny_sources(model)
+    # One source of one token, so that no size was frozen at what the example had.
+    sources.append([model.config.eos_id])
+    for options in (
+        DecodingOptions(beam_size=1),
+        DecodingOptions(beam_size=4, n_best=3),
+        DecodingOptions(beam_size=3, no_repeat_ngram=2, batch_tokens=64),
+    ):
+        ours, theirs = (decode(it, sources, options) for it in (model, engine.engine))
+        assert [[h.ids for h in best] for best in theirs] == [[h.ids for h in b] for b in ours]
+        scores = [h.score for best in theirs for h in best]
+        assert scores == pytest.approx([h.score for best in ours for h in best], abs=1e-3)
+    assert verify(model, engine, sources[:7]).logit_difference < 1e-3

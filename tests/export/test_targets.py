@@ -1,0 +1,35 @@
+import pytest
+
+from clearhead.errors import UserError
+from clearhead.export.targets import (
+    TARGETS,
+    Target,
+    builder_of,
+    check_precision,
+    engine_of,
+    find_target,
+)
+
+ABSENT = Target("Abacus", "abacus", ("abacus_builder",), "abacus", ("abacus_runner",), ("beads",))
+
+
+def test_an_unknown_target_is_answered_with_the_known() -> None:
+    with pytest.raises(UserError, match="export to ctranslate2, onnx, huggingface"):
+        find_target("tflite")
+
+
+def test_a_missing_package_is_named_with_what_to_install() -> None:
+    with pytest.raises(UserError, match=r"abacus_builder.*pip install 'clearhead\[export\]'"):
+        builder_of(ABSENT)
+    with pytest.raises(UserError, match="running Abacus exports needs abacus_runner"):
+        engine_of(ABSENT)
+
+
+def test_the_first_precision_is_the_default_and_always_exact() -> None:
+    for target in TARGETS.values():
+        assert check_precision(target, None) == "float32"
+
+
+def test_a_precision_that_a_target_lacks_is_refused() -> None:
+    with pytest.raises(UserError, match="ONNX exports know no precision 'int8'; choose from float"):
+        check_precision(TARGETS["onnx"], "int8")
