@@ -20,6 +20,29 @@ def batches_by_tokens(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
         start += size
 
 
+def streams(
+    lengths: Sequence[int], batch_tokens: int, most: int | None, refilled: bool
+) -> Iterator[tuple[int, list[int]]]:
+    """How many places, and the sentences that go through them, longest first.
+
+    The places are as many as `batch_tokens` allows for the first sentence, and at
+    most `most`. Where places are refilled, a stream goes on until twice as many
+    would be allowed.
+    """
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    start = 0
+    while start < len(order):
+        longest = lengths[order[start]]
+        places = max(1, min(batch_tokens // max(1, longest), most or len(order)))
+        end = min(start + places, len(order))
+        while (
+            refilled and end < len(order) and (places == most or 2 * lengths[order[end]] >= longest)
+        ):
+            end += 1
+        yield min(places, end - start), order[start:end]
+        start = end
+
+
 def padded(sentences: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> Tensor:
     """Sentences of ids as one (batch, longest) tensor."""
     longest = max(len(ids) for ids in sentences)

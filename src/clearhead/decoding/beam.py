@@ -1,126 +1,134 @@
 """Beam search: the K best beginnings go on side by side (Sutskever et al. 2014, section 3.2)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from clearhead.decoding.arrivals import Arrivals
 from clearhead.decoding.finished import Finished
-from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.next_token import NextToken
+from clearhead.decoding.hypothesis import Hypothesis, normalize
+from clearhead.decoding.next_token import ROWS_AT_ONCE, NextToken
+from clearhead.decoding.slots import Slots
+from clearhead.fast.block_topk import best_continuations
 
 
-@dataclass
-class Beams:
-    """The living hypotheses: K = beam_size of each open sentence, best first.
-
-    Shapes: sentences (open,) numbers in the batch; limits (open,);
-    scores (open, K) sums of log-probabilities, -inf = no hypothesis;
-    written (open · K, length) ids.
-    """
-
-    sentences: Tensor
-    limits: Tensor
-    scores: Tensor
-    written: Tensor
-
-
-@dataclass
-class Candidates:
-    """The 2K best continuations of every sentence, best first: (open, 2K) each."""
+class Candidates(NamedTuple):
+    """The 2K best continuations of every sentence, best first: (places, 2K) each."""
 
     scores: Tensor
-    rows: Tensor  # which beam of the batch they continue
+    beams: Tensor  # which beam of the sentence they continue
     tokens: Tensor
 
 
-def beam_search(engine: NextToken, limits: Tensor) -> list[list[Hypothesis]]:
-    """The n_best hypotheses of each sentence that `engine.decoder` was started with.
+class Beams(Slots):
+    """The living hypotheses: K = beam_size in each place, best first.
+
+    Shapes: scores (places, K) sums of log-probabilities, -inf = no hypothesis;
+    ids (places, K, room); last (places · K,).
+    """
+
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
+        super().__init__(model, arrivals, limits, places)
+        self.K, room = model.options.beam_size, int(limits.max()) + 1  # the vacants' spot
+        self.scores = torch.empty(self.places, self.K, device=limits.device)
+        self.ids = limits.new_zeros(self.places, self.K, room)
+        self.last = limits.new_empty(self.places * self.K)
+        self.finished = Finished(self.places, room, model.options, limits)
+        self.begin(torch.arange(self.places, device=limits.device))
+
+    def begin(self, places: Tensor) -> None:
+        """As `Slots.begin`."""
+        self.scores[places] = -torch.inf
+        self.scores[places, 0] = 0.0  # all beams begin alike: one of them is enough
+        self.last.view(-1, self.K)[places] = self.model.config.bos_id
+        self.finished.begin(places)
+
+    def select(self, places: Tensor) -> None:
+        """As `Slots.select`."""
+        self.scores, self.ids = self.scores[places], self.ids[places]
+        self.last = self.last.view(-1, self.K)[places].flatten()
+        self.finished.select(places)
+
+    def step(self) -> list[int]:
+        """One more token in every beam; returns the places that are done with it."""
+        found = self._candidates()
+        self._collect(found)
+        self._advance(found)
+        over = self.finished.is_settled(self.scores[:, 0], self.ages, self.limits)
+        return (over & self.open).nonzero().squeeze(1).tolist()
+
+    def _candidates(self) -> Candidates:
+        """A hypothesis that ends or goes on is among the 2K best: only K of them can end."""
+        hidden = self.model.hidden(self.last)
+        size = max(1, ROWS_AT_ONCE // self.K)
+        parts = [
+            self._continuations(hidden[start * self.K :][: size * self.K], start, start + size)
+            for start in range(0, self.places, size)
+        ]
+        return Candidates(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
+
+    def _continuations(self, hidden: Tensor, start: int, end: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the places from start to end."""
+        gains = self.model.logits(hidden).log_softmax(dim=1)
+        ages = self.ages[start:end].repeat_interleave(self.K)
+        self.model.ban(gains, self.ids[start:end].flatten(0, 1), ages)
+        gains = gains.view(-1, self.K, gains.shape[1])
+        return best_continuations(gains, self.scores[start:end], 2 * self.K)
+
+    def _collect(self, found: Candidates) -> None:
+        """Put aside the hypotheses that end here: those among the K best of their sentence."""
+        scores, beams, tokens = (column[:, : self.K] for column in found)
+        scores = scores.masked_fill(tokens != self.model.config.eos_id, -torch.inf)
+        if (scores > -torch.inf).any():
+            ids = self.ids.gather(1, beams.unsqueeze(2).expand(-1, -1, self.ids.shape[2]))
+            self.finished.add(scores, self.ages + 1, ids)
+
+    def _advance(self, found: Candidates) -> None:
+        """Let the K best of those that do not end go on."""
+        going_on = found.scores.masked_fill(found.tokens == self.model.config.eos_id, -torch.inf)
+        self.scores, place = going_on.topk(self.K, dim=1)
+        beams, tokens = found.beams.gather(1, place), found.tokens.gather(1, place)
+        first = torch.arange(0, self.places * self.K, self.K, device=beams.device).unsqueeze(1)
+        self.model.decoder.reorder((first + beams).flatten())
+        self.ids = self.ids.gather(1, beams.unsqueeze(2).expand_as(self.ids))
+        ages = self.ages.view(-1, 1, 1).expand(-1, self.K, 1)
+        self.ids.scatter_(2, ages, tokens.unsqueeze(2))
+        self.last = tokens.flatten()
+        self.ages += self.open  # the vacant write on in one spot
+
+    def best(self, place: int) -> list[Hypothesis]:
+        """The n_best of a place; where too few are finished, living ones stand behind them."""
+        finished = self.finished.of(place)
+        missing = self.model.options.n_best - len(finished)
+        if not missing:
+            return finished
+        length, alpha = int(self.ages[place]), self.model.options.length_penalty
+        rows = zip(self.ids[place].tolist(), self.scores[place].tolist(), strict=True)
+        living = [
+            Hypothesis(ids[:length], score, normalize(score, length, alpha), False)
+            for ids, score in rows
+            if score > -torch.inf
+        ]
+        return finished + living[:missing]
+
+
+def beam_search(
+    model: NextToken, arrivals: Arrivals, limits: Tensor, places: int
+) -> list[list[Hypothesis]]:
+    """The n_best hypotheses of each sentence that arrives, `places` sentences side by side.
 
     A hypothesis is finished when its end sign is among the K best continuations
     of its sentence. A sentence leaves when no living hypothesis can still
     overtake its n_best finished ones, or at its length limit.
 
-    Shape: limits: (batch,), the most tokens of each, end sign included.
+    Shape: limits: (sentences,), the most tokens of each, end sign included.
     """
-    beams = _begin(engine, limits)
-    finished = Finished(limits.shape[0], engine.options)
-    last = torch.full((beams.written.shape[0],), engine.config.bos_id, device=limits.device)
-    while beams.sentences.numel():
-        found = _candidates(engine, beams, last)
-        _collect(engine, beams, found, finished)
-        last = _advance(engine, beams, found)
-        over = finished.is_settled(beams.sentences, beams.scores, beams.written.shape[1], limits)
-        if over.any():
-            _collect_unfinished(beams, over, finished)
-            last = _leave(engine, beams, last, over)
-    return finished.best
-
-
-def _begin(engine: NextToken, limits: Tensor) -> Beams:
-    batch, K = limits.shape[0], engine.options.beam_size
-    scores = torch.full((batch, K), -torch.inf, device=limits.device)
-    scores[:, 0] = 0.0  # all beams begin alike: one of them is enough
-    written = limits.new_empty(batch * K, 0)
-    return Beams(torch.arange(batch, device=limits.device), limits, scores, written)
-
-
-def _candidates(engine: NextToken, beams: Beams, last: Tensor) -> Candidates:
-    open_sentences, K = beams.scores.shape
-    logits = engine.logits(last)  # (rows, vocab)
-    total = logits.logsumexp(dim=1, keepdim=True)
-    engine.ban(logits, beams.written)
-    # The 2K best of a sentence are among the 2K best of each of its beams, and
-    # for one beam logits rank as log-probabilities do.
-    width = min(2 * K, logits.shape[1])
-    gains, tokens = logits.topk(width, dim=1)  # (rows, width)
-    scores = (beams.scores.view(-1, 1) + gains - total).view(open_sentences, -1)
-    best, place = scores.topk(min(2 * K, scores.shape[1]), dim=1)  # (open, 2K)
-    first_row = torch.arange(open_sentences, device=last.device).unsqueeze(1) * K
-    rows = first_row + place // width
-    return Candidates(best, rows, tokens.view(open_sentences, -1).gather(1, place))
-
-
-def _collect(engine: NextToken, beams: Beams, found: Candidates, finished: Finished) -> None:
-    """Put aside the hypotheses that end here."""
-    K = engine.options.beam_size
-    ends = (found.tokens == engine.config.eos_id) & (found.scores > -torch.inf)
-    ends[:, K:] = False
-    where = ends.nonzero()
-    sentences = beams.sentences[where[:, 0]].tolist()
-    scores, rows = found.scores[ends].tolist(), found.rows[ends]
-    for sentence, score, ids in zip(sentences, scores, beams.written[rows].tolist(), strict=True):
-        finished.add(sentence, ids, score, True)
-
-
-def _advance(engine: NextToken, beams: Beams, found: Candidates) -> Tensor:
-    """Let the K best of those that do not end go on; returns their last tokens."""
-    going_on = found.scores.masked_fill(found.tokens == engine.config.eos_id, -torch.inf)
-    beams.scores, place = going_on.topk(engine.options.beam_size, dim=1)
-    rows = found.rows.gather(1, place).flatten()
-    last = found.tokens.gather(1, place).flatten()
-    engine.decoder.reorder(rows)
-    beams.written = torch.cat([beams.written[rows], last.unsqueeze(1)], dim=1)
-    return last
-
-
-def _collect_unfinished(beams: Beams, over: Tensor, finished: Finished) -> None:
-    """Sentences that leave with fewer than n_best finished ones take living ones along."""
-    K = beams.scores.shape[1]
-    for place in over.nonzero().squeeze(1).tolist():
-        sentence = int(beams.sentences[place])
-        scores = beams.scores[place].tolist()
-        for beam in range(K):
-            if finished.lacks(sentence) and scores[beam] > -torch.inf:
-                ids = beams.written[place * K + beam].tolist()
-                finished.add(sentence, ids, scores[beam], False)
-
-
-def _leave(engine: NextToken, beams: Beams, last: Tensor, over: Tensor) -> Tensor:
-    staying = (~over).nonzero().squeeze(1)
-    K = beams.scores.shape[1]
-    rows = (staying[:, None] * K + torch.arange(K, device=last.device)).flatten()
-    beams.sentences, beams.limits = beams.sentences[staying], beams.limits[staying]
-    beams.scores, beams.written = beams.scores[staying], beams.written[rows]
-    engine.decoder.keep(staying)
-    return last[rows]
+    found: list[list[Hypothesis]] = [[] for _ in limits]
+    beams = Beams(model, arrivals, limits, places)
+    while beams.is_busy:
+        if done := beams.step():
+            for place in done:
+                found[beams.numbers[place]] = beams.best(place)
+            beams.vacate(done)
+    return found

@@ -5,57 +5,100 @@ import math
 import torch
 from torch import Tensor
 
+from clearhead.decoding.arrivals import Arrivals
 from clearhead.decoding.hypothesis import Hypothesis, normalize
-from clearhead.decoding.next_token import NextToken
-
-# Finished sentences leave when this share of the batch is finished: leaving
-# copies the cache of those who stay.
-LEAVING = 0.25
+from clearhead.decoding.next_token import ROWS_AT_ONCE, NextToken
+from clearhead.decoding.slots import Slots
+from clearhead.fast.block_topk import best
 
 
-def greedy_search(engine: NextToken, limits: Tensor) -> list[list[Hypothesis]]:
-    """One hypothesis for each sentence that `engine.decoder` was started with.
+class Greedy(Slots):
+    """What is written in every place: ids (places, room), scores and last ids (places,)."""
 
-    Shape: limits: (batch,), the most tokens of each, end sign included.
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
+        super().__init__(model, arrivals, limits, places)
+        self.ids = limits.new_zeros(self.places, int(limits.max()) + 1)  # and the vacants' spot
+        self.scores = torch.zeros(self.places, device=limits.device)
+        self.last = limits.new_full((self.places,), model.config.bos_id)
+
+    def begin(self, places: Tensor) -> None:
+        """As `Slots.begin`."""
+        self.scores[places] = 0.0
+        self.last[places] = self.model.config.bos_id
+
+    def select(self, places: Tensor) -> None:
+        """As `Slots.select`."""
+        self.ids, self.scores, self.last = self.ids[places], self.scores[places], self.last[places]
+
+    def step(self) -> list[int]:
+        """One more token in every place; returns the places that are done with it."""
+        self.last, gain = choose(self.model, self.last, self.ids, self.ages)
+        self.scores += gain
+        self.ids.scatter_(1, self.ages.unsqueeze(1), self.last.unsqueeze(1))
+        self.ages += self.open  # the vacant write on in one spot
+        over = (self.last == self.model.config.eos_id) | (self.ages == self.limits)
+        return (over & self.open).nonzero().squeeze(1).tolist()
+
+    def written(self, places: list[int]) -> list[Hypothesis]:
+        """What stands in these places."""
+        rows = zip(
+            self.ids[places].tolist(),
+            self.ages[places].tolist(),
+            self.scores[places].tolist(),
+            strict=True,
+        )
+        return [_hypothesis(self.model, ids[:end], score) for ids, end, score in rows]
+
+
+def greedy_search(
+    model: NextToken, arrivals: Arrivals, limits: Tensor, places: int
+) -> list[list[Hypothesis]]:
+    """One hypothesis for each sentence that arrives, `places` of them side by side.
+
+    Shape: limits: (sentences,), the most tokens of each, end sign included.
     """
-    batch, eos_id = limits.shape[0], engine.config.eos_id
-    written = limits.new_zeros(batch, int(limits.max()))  # (batch, longest limit)
-    lengths = torch.zeros_like(limits)  # 0 = still open
-    scores = torch.zeros(batch, device=limits.device)
-    rows = torch.arange(batch, device=limits.device)  # the sentence of each row in the decoder
-    last = torch.full_like(limits, engine.config.bos_id)
-    length = 0
-    while rows.numel():
-        last, gain = choose(engine, last, written[rows, :length])
-        length += 1
-        is_open = lengths[rows] == 0
-        written[rows, length - 1] = last
-        scores[rows] += gain.where(is_open, 0.0)
-        ends = is_open & ((last == eos_id) | (limits[rows] == length))
-        lengths[rows[ends]] = length
-        staying = (is_open & ~ends).nonzero().squeeze(1)
-        if staying.numel() <= (1 - LEAVING) * rows.numel():
-            rows, last = rows[staying], last[staying]
-            engine.decoder.keep(staying)
-    return [
-        [_hypothesis(engine, ids[:end], score)]
-        for ids, end, score in zip(written.tolist(), lengths.tolist(), scores.tolist(), strict=True)
-    ]
+    found: list[list[Hypothesis]] = [[] for _ in limits]
+    greedy = Greedy(model, arrivals, limits, places)
+    while greedy.is_busy:
+        if done := greedy.step():
+            for place, hypothesis in zip(done, greedy.written(done), strict=True):
+                found[greedy.numbers[place]] = [hypothesis]
+            greedy.vacate(done)
+    return found
 
 
-def choose(engine: NextToken, last: Tensor, history: Tensor) -> tuple[Tensor, Tensor]:
+def choose(model: NextToken, last: Tensor, history: Tensor, ages: Tensor) -> tuple[Tensor, Tensor]:
     """The likeliest next token of each row, and its log-probability (NaN if not asked for)."""
-    logits = engine.logits(last)
-    if not engine.options.scores:
-        engine.ban(logits, history)
-        return logits.argmax(dim=1), torch.full_like(last, math.nan, dtype=torch.float)
-    total = logits.logsumexp(dim=1)
-    engine.ban(logits, history)
-    best, token = logits.max(dim=1)
-    return token, best - total
+    hidden, likeliest = model.hidden(last), _likeliest
+    if model.engine.likeliest and not model.options.scores:
+        likeliest = _likeliest_by_screening
+    parts = [
+        likeliest(model, *rows)
+        for rows in zip(*(x.split(ROWS_AT_ONCE) for x in (hidden, history, ages)), strict=True)
+    ]
+    tokens, gains = zip(*parts, strict=True)
+    return torch.cat(tokens), torch.cat(gains)
 
 
-def _hypothesis(engine: NextToken, ids: list[int], score: float) -> Hypothesis:
-    finished = ids[-1] == engine.config.eos_id
-    normalized = normalize(score, len(ids), engine.options.length_penalty)
+def _likeliest(
+    model: NextToken, hidden: Tensor, history: Tensor, ages: Tensor
+) -> tuple[Tensor, Tensor]:
+    logits = model.logits(hidden)
+    total = logits.logsumexp(dim=1) if model.options.scores else math.nan
+    model.ban(logits, history, ages)
+    value, token = best(logits)
+    return token, value - total
+
+
+def _likeliest_by_screening(
+    model: NextToken, hidden: Tensor, history: Tensor, ages: Tensor
+) -> tuple[Tensor, Tensor]:
+    assert model.engine.likeliest is not None
+    token = model.engine.likeliest(hidden, lambda logits: model.ban(logits, history, ages))
+    return token, hidden.new_full(token.shape, math.nan)
+
+
+def _hypothesis(model: NextToken, ids: list[int], score: float) -> Hypothesis:
+    finished = ids[-1] == model.config.eos_id
+    normalized = normalize(score, len(ids), model.options.length_penalty)
     return Hypothesis(ids[:-1] if finished else ids, score, normalized, finished)

@@ -16,7 +16,9 @@ class DecodingOptions:
 
     With `early_stopping` a beam search ends when `beam_size` hypotheses are
     finished; without, when no unfinished one can still become better.
-    `batch_tokens` bounds sentences · beams · longest source of a batch.
+    `batch_tokens` bounds sentences · beams · longest source of a batch, and
+    `batch_sentences`, if given, the sentences. With `refill` the place of a finished
+    sentence goes to one that waits, where the model's blocks allow it.
     `scores=False` lets greedy search skip the softmax.
 
     Raises:
@@ -33,6 +35,8 @@ class DecodingOptions:
     max_length_extra: int = 20
     early_stopping: bool = False
     batch_tokens: int = 8192
+    batch_sentences: int | None = None
+    refill: bool = True
     scores: bool = True
 
     def __post_init__(self) -> None:
@@ -42,6 +46,8 @@ class DecodingOptions:
         self._at_least("min_length", 0)
         self._at_least("max_length_extra", 1)
         self._at_least("batch_tokens", 1)
+        if self.batch_sentences is not None:
+            self._at_least("batch_sentences", 1)
         if not 0 <= self.max_length_factor < 1000:
             raise UserError(
                 f"max_length_factor={self.max_length_factor} is not a number from 0 to 1000"

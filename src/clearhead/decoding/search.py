@@ -6,9 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from clearhead.blocks import padding_mask
-from clearhead.decoding.batching import batches_by_tokens, padded
+from clearhead.decoding.arrivals import Arrivals
+from clearhead.decoding.batching import streams
 from clearhead.decoding.beam import beam_search
+from clearhead.decoding.engine import Engine
 from clearhead.decoding.greedy import greedy_search
 from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.next_token import NextToken
@@ -18,14 +19,16 @@ from clearhead.models import Transformer
 
 
 def decode(
-    model: Transformer,
+    model: Transformer | Engine,
     sources: Sequence[Sequence[int]],
     options: DecodingOptions | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate each source, ids with their end sign, into its n_best hypotheses, best first.
 
     Sentences of like length are decoded together and come back in the order
-    given; a sentence's translation does not depend on its company.
+    given; a sentence's translation does not depend on its company. A model is
+    served by the fastest engine that computes the same; give an `Engine` to
+    choose another, or another precision.
 
     Raises:
         UserError: a source is empty or longer than the model's positions.
@@ -35,16 +38,23 @@ def decode(
     _check(lengths, model.config.src_seq_len)
     results: list[list[Hypothesis]] = [[] for _ in sources]
     with in_eval_mode(model), torch.inference_mode():
-        for batch in batches_by_tokens(lengths, options.batch_tokens // options.beam_size):
-            found = _decode_batch(model, [sources[i] for i in batch], options)
-            for i, hypotheses in zip(batch, found, strict=True):
+        engine = model if isinstance(model, Engine) else Engine.of(model)
+        # A repetition is sought in histories of one length.
+        refilled = engine.can_replace and options.refill and not options.no_repeat_ngram
+        tokens = options.batch_tokens // options.beam_size
+        for places, stream in streams(lengths, tokens, options.batch_sentences, refilled):
+            found = _decode_stream(engine, [sources[i] for i in stream], options, places)
+            for i, hypotheses in zip(stream, found, strict=True):
                 results[i] = hypotheses
     return results
 
 
 @contextmanager
-def in_eval_mode(model: nn.Module) -> Iterator[None]:
+def in_eval_mode(model: nn.Module | Engine) -> Iterator[None]:
     """Without dropout; a model in training goes back to it afterwards."""
+    if not isinstance(model, nn.Module):
+        yield
+        return
     was_training = model.training
     model.eval()
     try:
@@ -53,24 +63,14 @@ def in_eval_mode(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def _decode_batch(
-    model: Transformer, sources: Sequence[Sequence[int]], options: DecodingOptions
+def _decode_stream(
+    engine: Engine, sources: Sequence[Sequence[int]], options: DecodingOptions, places: int
 ) -> list[list[Hypothesis]]:
-    config = model.config
-    device = next(model.parameters()).device
-    src = padded(sources, config.pad_id, device)
-    src_mask = padding_mask(src, config.pad_id)
-    memory = model.encode(src, src_mask)
-    if not memory.isfinite().all():
-        raise UserError(
-            "the encoder's output is not finite: the model's weights are damaged or its "
-            "training diverged; use another checkpoint"
-        )
-    limits = [options.limit(len(source), config.tgt_seq_len) for source in sources]
-    engine = NextToken(model, options)
-    engine.decoder.start(memory, src_mask, options.beam_size)
+    limits = [options.limit(len(source), engine.config.tgt_seq_len) for source in sources]
+    arrivals = Arrivals(engine, sources, places)
     search = greedy_search if options.beam_size == 1 else beam_search
-    return search(engine, torch.tensor(limits, device=device))
+    next_token = NextToken(engine, options)
+    return search(next_token, arrivals, torch.tensor(limits, device=engine.device), places)
 
 
 def _check(lengths: list[int], most: int) -> None:

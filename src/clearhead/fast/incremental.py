@@ -88,6 +88,9 @@ class IncrementalDecoder:
             self.src_mask = self.src_mask.index_select(0, sentences)
         self.sentences = sentences.shape[0]
 
+    def retire(self, sentences: list[int]) -> None:
+        """These are written. Here it costs nothing to let their rows run on until `keep`."""
+
     def _through(self, layer: DecoderBlock, x: Tensor, number: int) -> Tensor:
         """`DecoderBlock.forward`, with attention that remembers."""
         attend, cross_attend, feed_forward = layer.residual_connections

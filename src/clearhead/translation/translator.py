@@ -4,10 +4,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from clearhead.decoding import DecodingOptions, Hypothesis, decode
+from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
 from clearhead.decoding.forced import cross_attention
+from clearhead.decoding.precision import Precision, fastest_precision
 from clearhead.errors import UserError
 from clearhead.fast import accelerate
 from clearhead.models import Transformer
@@ -40,6 +41,7 @@ class Translator:
         tokenizer: Tokenizer,
         split_sentences: bool = True,
         refuse_long: bool = False,
+        precision: Precision = "float32",
     ) -> None:
         most = min(model.config.src_vocab_size, model.config.tgt_vocab_size)
         if tokenizer.vocab_size > most:
@@ -48,6 +50,7 @@ class Translator:
                 "the two are of different models: copy the model directory again"
             )
         self.model, self.tokenizer = model.eval(), tokenizer
+        self.precision = precision
         self.reader = Reader(tokenizer, model.config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
@@ -58,18 +61,27 @@ class Translator:
         threads: int | None = None,
         split_sentences: bool = True,
         refuse_long: bool = False,
+        precision: Precision | Literal["auto"] = "float32",
     ) -> Self:
         """Load a model directory or a run directory; None means the shipped translator.
 
+        `precision` is the number format of the products: float32 gives the model's own
+        translations, int8 nearly the same ones in less than half the time, and auto the
+        fastest that this processor multiplies natively.
+
         Raises:
-            UserError: there is no model, it is damaged, or the device is absent.
+            UserError: there is no model, it is damaged, or the device or precision is absent.
         """
         use_threads(threads)
         target = choose_device(device)
         directory = find_model(path)
         tokenizer = Tokenizer.load(directory)
         model = accelerate(Transformer.from_pretrained(directory)).to(target)
-        return cls(model, tokenizer, split_sentences, refuse_long)
+        if precision == "auto":
+            precision, why = fastest_precision(target)
+            logger.info("translating in %s", why)
+        Engine.of(model, precision)  # what cannot be is said now
+        return cls(model, tokenizer, split_sentences, refuse_long, precision)
 
     def translate(
         self,
@@ -107,7 +119,8 @@ class Translator:
             raise UserError("translate takes a list of texts, got one str; write translate([text])")
         options = options or DecodingOptions()
         sources = self.reader.read(texts)
-        found = decode(self.model, [source.ids for source in sources], options)
+        engine = Engine.of(self.model, self.precision)
+        found = decode(engine, [source.ids for source in sources], options)
         _warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]

@@ -1,0 +1,63 @@
+"""The number format in which a translation is computed."""
+
+from typing import Literal
+
+import torch
+
+from clearhead.errors import UserError
+from clearhead.fast.fused_parts import is_standard
+from clearhead.fast.packed_linear import BfloatLinear, Int8Linear, Pack, float32
+from clearhead.models import Transformer
+
+Precision = Literal["float32", "bfloat16", "int8"]
+PACKS: dict[Precision, Pack] = {
+    "float32": float32,  # and any other format in which the model's weights already are
+    "bfloat16": BfloatLinear,
+    "int8": Int8Linear,
+}
+
+
+def pack_for(model: Transformer, precision: Precision) -> Pack:
+    """How to lay out weights for this precision.
+
+    Raises:
+        UserError: no such precision, or nothing to compute it with.
+    """
+    if precision not in PACKS:
+        raise UserError(f"precision {precision!r} is unknown; give {', '.join(PACKS)} or auto")
+    if precision == "float32":
+        return PACKS[precision]
+    device = next(model.parameters()).device
+    if device.type != "cpu":
+        raise UserError(
+            f"precision {precision} is for processors, and this model is on {device}; "
+            "give precision float32 or device cpu"
+        )
+    if not is_standard(model):
+        raise UserError(
+            f"precision {precision} needs a model of the library's own blocks, and this one has "
+            "others or is being watched; give precision float32"
+        )
+    return PACKS[precision]
+
+
+def fastest_precision(device: torch.device) -> tuple[Precision, str]:
+    """What `auto` means here, and why, in words for a log."""
+    if device.type != "cpu":
+        return "float32", f"float32, the weights as they are, on {device}"
+    if multiplies_int8(device):
+        return "int8", "8-bit weights and inputs: this processor multiplies them natively (VNNI)"
+    if _says_yes("_is_avx512_bf16_supported"):
+        return "bfloat16", "bfloat16 weights and inputs: this processor multiplies them natively"
+    return "float32", "float32: this processor multiplies nothing shorter natively"
+
+
+def multiplies_int8(device: torch.device) -> bool:
+    """Whether 8-bit integers are the fast ones here."""
+    return device.type == "cpu" and _says_yes("_is_vnni_supported")
+
+
+def _says_yes(question: str) -> bool:
+    """These are not public names, and not in every torch."""
+    asks = getattr(torch.cpu, question, None)
+    return asks is not None and bool(asks())

@@ -1,0 +1,89 @@
+"""Continuous batching: the place of a finished sentence goes to the next one that waits.
+
+A batch is finished when its longest translation is, and until then ever more of
+its rows would be computed for nothing, or ever fewer rows share the weights that
+each step has to fetch. So finished sentences leave, a few at a time; while others
+wait these take their places, and after that the batch shrinks.
+"""
+
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.arrivals import Arrivals
+from clearhead.decoding.next_token import NextToken
+from clearhead.fast.fused_decoder import FusedDecoder
+
+# Leaving and arriving copy what the decoder remembers, so it happens when this
+# share of the places is vacant.
+CHANGING = 0.125
+LEAVING = 0.25
+
+
+class Slots:
+    """Which sentence is written in which place, and how far it is.
+
+    A search keeps more about every place (`begin` and `select` below).
+
+    Shapes: ages, limits, open: (places,) tokens written, most tokens, whether it still writes.
+    """
+
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
+        self.model, self.arrivals, self.all_limits = model, arrivals, limits
+        numbers, output, mask = arrivals.take(places)
+        model.decoder.start(output, mask, model.options.beam_size)
+        self.numbers = numbers
+        self.vacant: list[int] = []
+        device = limits.device
+        self.ages = torch.zeros(len(numbers), dtype=torch.long, device=device)
+        self.open = torch.ones(len(numbers), dtype=torch.bool, device=device)
+        self.limits = limits[torch.tensor(numbers, device=device)]
+
+    @property
+    def places(self) -> int:
+        """How many there are, vacant ones included."""
+        return len(self.numbers)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anybody still writes."""
+        return len(self.vacant) < self.places
+
+    def begin(self, places: Tensor) -> None:
+        """New sentences stand in these places: forget the old ones."""
+        raise NotImplementedError
+
+    def select(self, places: Tensor) -> None:
+        """Only these places are left."""
+        raise NotImplementedError
+
+    def vacate(self, places: list[int]) -> None:
+        """The sentences in these places are done."""
+        self.vacant.extend(places)
+        self.open[places] = False
+        self.model.decoder.retire(places)
+        if self.arrivals.waiting:
+            while self.arrivals.waiting and len(self.vacant) >= CHANGING * self.places:
+                self._refill()
+        elif self.is_busy and len(self.vacant) >= LEAVING * self.places:
+            self._shrink()
+
+    def _refill(self) -> None:
+        numbers, output, mask = self.arrivals.take(len(self.vacant))
+        places, self.vacant = self.vacant[: len(numbers)], self.vacant[len(numbers) :]
+        for place, number in zip(places, numbers, strict=True):
+            self.numbers[place] = number
+        here = torch.tensor(places, device=self.ages.device)
+        cast(FusedDecoder, self.model.decoder).replace(here, output, mask)
+        self.ages[here], self.open[here] = 0, True
+        self.limits[here] = self.all_limits[torch.tensor(numbers, device=here.device)]
+        self.begin(here)
+
+    def _shrink(self) -> None:
+        here = self.open.nonzero().squeeze(1)
+        self.numbers = [self.numbers[place] for place in here.tolist()]
+        self.vacant = []
+        self.ages, self.limits, self.open = self.ages[here], self.limits[here], self.open[here]
+        self.model.decoder.keep(here)
+        self.select(here)

@@ -1,0 +1,199 @@
+r"""`IncrementalDecoder` with few operations a step, for models of the standard blocks.
+
+What makes a step cheap, beside the cache itself:
+
+* the weights of queries, keys and values lie in one matrix, and the keys and
+  values that all layers take from the source come from one product;
+* the cache has its final layout: attention is two products of batches of
+  matrices on views of it, no copy between them;
+* **beams are not copied when they are re-ranked.** The keys of the K beams of a
+  sentence lie side by side, and every beam attends to all of them, under a mask
+  that lets it see its own ancestors only. Re-ranking reorders the mask, K · K
+  small numbers a position, instead of 2 · layers · d_model floats.
+
+  .. math:: \text{softmax}(q_k [K_1 … K_t]^T + A_k), \quad
+            A_{k,(p,j)} = 0 \text{ if beam } j \text{ at position } p
+            \text{ is an ancestor of beam } k, \text{ else } -\infty
+
+* **sentences may be replaced** while others are being written: the newcomer's
+  mask hides all that was written in its place before, and it counts its own positions.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.blocks import (
+    Decoder,
+    DecoderBlock,
+    InputEmbeddings,
+    MultiHeadAttentionBlock,
+    PositionalEncoding,
+)
+from clearhead.errors import UserError
+from clearhead.fast.fused_decoder_layer import FusedDecoderLayer, Past, Source
+from clearhead.fast.fused_encoder import LANES, hiding
+from clearhead.fast.fused_parts import norm
+from clearhead.fast.packed_linear import Pack, float32, side_by_side
+
+CAPACITY = 32  # columns of a new cache
+
+
+class FusedDecoder:
+    """Called as `IncrementalDecoder` is; `pack` chooses how the products are computed.
+
+    Shapes: sentences × beams = rows, sentence by sentence. A column is a step of
+    the whole batch; a sentence's own positions begin in the column where it came in.
+    """
+
+    def __init__(self, model: nn.Module, pack: Pack = float32) -> None:
+        embed = cast(InputEmbeddings, model.tgt_embed)
+        decoder, d_model = cast(Decoder, model.decoder), embed.d_model
+        self.words = embed.embedding.weight.detach() * d_model**0.5  # (vocab, d_model)
+        self.positions = cast(PositionalEncoding, model.tgt_pos).pe[0].to(self.words.dtype)
+        blocks = [cast(DecoderBlock, block) for block in decoder.layers]
+        self.layers = [FusedDecoderLayer(block, d_model, pack) for block in blocks]
+        self.h, self.d_k = self.layers[0].h, self.layers[0].d_k
+        readers = [cast(MultiHeadAttentionBlock, block.cross_attention_block) for block in blocks]
+        self.read = side_by_side(pack, *(w for b in readers for w in (b.w_k, b.w_v)))
+        self.norm = norm(decoder.norm, d_model)
+
+    @torch.inference_mode()
+    def start(self, encoder_output: Tensor, src_mask: Tensor | None, beams: int = 1) -> None:
+        """Begin new sentences: (sentences, src_len, d_model) and their padding mask."""
+        sentences, src_len, _ = encoder_output.shape
+        self.beams, self.sentences, self.column = beams, sentences, 0
+        # The column of each sentence's first position; None where nobody is writing.
+        self.starts: list[int | None] = [0] * sentences
+        self.ages = torch.zeros(sentences, dtype=torch.long, device=encoder_output.device)
+        # (layers, 2, sentences, h, width, d_k) and (sentences, h, 1, width)
+        self.memory, self.unread = self._read(encoder_output, src_mask, max(src_len, LANES))
+        self._look_at_memory()
+        shape = (len(self.layers), 2, sentences, self.h, CAPACITY, beams, self.d_k)
+        self.cache, self.clean = self.memory.new_empty(shape), 0
+        rows = (sentences, 1, beams, CAPACITY, beams)
+        self.strangers = self.memory.new_full(rows, -torch.inf)  # 0 = an ancestor
+        others = torch.ones(beams, beams, dtype=torch.bool, device=encoder_output.device)
+        self.itself = self.memory.new_zeros(beams, beams)
+        self.itself.masked_fill_(others.fill_diagonal_(False), -torch.inf)
+
+    @torch.inference_mode()
+    def step(self, ids: Tensor) -> Tensor:
+        """(rows,) the token last written -> (rows, d_model) what comes next.
+
+        Raises:
+            UserError: the target has no more positions.
+        """
+        seen = self._make_room()
+        self.strangers[:, :, :, self.column] = self.itself
+        x = self.words.index_select(0, ids)
+        positions = self.positions.index_select(0, self.ages).unsqueeze(1)
+        x.view(self.sentences, self.beams, -1).add_(positions)
+        for layer, past, source in zip(self.layers, self._past(seen), self.sources, strict=True):
+            x = layer(x, past, source)
+        self.column += 1
+        self.ages.add_(1).clamp_(max=self.positions.shape[0] - 1)  # who is retired may stay longer
+        return self.norm(x)
+
+    @torch.inference_mode()
+    def reorder(self, rows: Tensor) -> None:
+        """Row i goes on from what row rows[i] has written (both of the same sentence)."""
+        written = self.strangers.flatten(0, 2)[:, : self.column]  # (rows, column, beams), a view
+        written.copy_(written.index_select(0, rows))
+
+    @torch.inference_mode()
+    def keep(self, sentences: Tensor) -> None:
+        """Only these sentences, by number, stay in the batch, with all their beams."""
+        self.cache = self.cache.index_select(2, sentences)
+        self.memory = self.memory.index_select(2, sentences)
+        self.unread = self.unread.index_select(0, sentences)
+        self._look_at_memory()
+        self.strangers = self.strangers.index_select(0, sentences)
+        self.ages = self.ages.index_select(0, sentences)
+        self.starts = [self.starts[number] for number in sentences.tolist()]
+        self.sentences = len(self.starts)
+
+    def retire(self, sentences: list[int]) -> None:
+        """These, by number, are written; their rows run on unseen until they are replaced."""
+        for number in sentences:
+            self.starts[number] = None
+
+    @torch.inference_mode()
+    def replace(self, sentences: Tensor, encoder_output: Tensor, src_mask: Tensor | None) -> None:
+        """Begin new sentences in the place of these, by number; the others do not notice.
+
+        Shape: encoder_output: (new ones, src_len, d_model), no longer than those of `start`.
+        """
+        memory, unread = self._read(encoder_output, src_mask, self.memory.shape[4])
+        self.memory.index_copy_(2, sentences, memory)
+        self.unread.index_copy_(0, sentences, unread)
+        self.strangers.index_fill_(0, sentences, -torch.inf)
+        self.ages.index_fill_(0, sentences, 0)
+        for number in sentences.tolist():
+            self.starts[number] = self.column
+
+    def _read(
+        self, encoder_output: Tensor, mask: Tensor | None, width: int
+    ) -> tuple[Tensor, Tensor]:
+        """The source's keys and values in all layers, filled up to `width`, and what is hidden."""
+        sentences, src_len, _ = encoder_output.shape
+        layers, h, d_k = len(self.layers), self.h, self.d_k
+        new = self.read(encoder_output.flatten(0, 1)).view(sentences, src_len, layers, 2, h, d_k)
+        memory = new.new_zeros(layers, 2, sentences, h, width, d_k)
+        memory[..., :src_len, :] = new.permute(2, 3, 0, 4, 1, 5)
+        unread = new.new_full((sentences, h, 1, width), torch.finfo(new.dtype).min)
+        hidden = hiding(mask, new.dtype)
+        unread[..., :src_len] = 0.0 if hidden is None else hidden
+        return memory, unread
+
+    def _past(self, seen: slice) -> Iterator[Past]:
+        """The views of all layers, made at once: there are few operations, but many layers."""
+        hidden = self.strangers[:, :, :, seen].flatten(3)
+        new = self.cache[:, :, :, :, self.column]  # (layers, 2, sentences, h, beams, d_k)
+        # (layers, 2, sentences · h, seen · beams, d_k)
+        window = self.cache[:, :, :, :, seen].flatten(4, 5).flatten(2, 3)
+        keys, values = window.unbind(1)
+        for own in zip(new.unbind(), keys.mT.unbind(), values.unbind(), strict=True):
+            yield Past(*own, hidden)
+
+    def _look_at_memory(self) -> None:
+        """The views of the sources, which stay until sentences leave."""
+        keys, values = self.memory.flatten(2, 3).unbind(1)  # (layers, sentences · h, width, d_k)
+        unread = self.unread.flatten(0, 1)
+        pairs = zip(keys.mT.unbind(), values.unbind(), strict=True)
+        self.sources = [Source(key, value, unread) for key, value in pairs]
+
+    def _make_room(self) -> slice:
+        """The columns that this step looks at; there is room for them when this returns."""
+        first = min((s for s in self.starts if s is not None), default=self.column)
+        length, most = self.column - first, self.positions.shape[0]
+        if length >= most:
+            raise UserError(
+                f"the translation has no room for token {length + 1}: this model has "
+                f"tgt_seq_len={most} positions; lower max_length"
+            )
+        seen = max(length + 1, -(-LANES // self.beams))
+        if first + seen > self.cache.shape[4]:
+            self._move(first, 2 * seen + CAPACITY)
+            first = 0
+        # What is hidden is multiplied by zero, so it must be a number. It is cheaper to wipe
+        # the few columns that are looked at before they are written than all there will be.
+        blank = slice(max(self.clean, self.column + 1), first + seen)
+        if blank.start < blank.stop:
+            self.cache[:, :, :, :, blank] = 0.0
+        self.clean = max(self.clean, first + seen)
+        return slice(first, first + seen)
+
+    def _move(self, first: int, capacity: int) -> None:
+        """Forget what stands before `first`: new buffers, what is still seen at their beginning."""
+        columns, length = slice(first, self.column), self.column - first
+        cache = self.cache.new_empty(*self.cache.shape[:4], capacity, *self.cache.shape[5:])
+        cache[:, :, :, :, :length] = self.cache[:, :, :, :, columns]
+        strangers = self.strangers.new_full(
+            (*self.strangers.shape[:3], capacity, self.beams), -torch.inf
+        )
+        strangers[:, :, :, :length] = self.strangers[:, :, :, columns]
+        self.cache, self.strangers, self.column, self.clean = cache, strangers, length, length
+        self.starts = [None if start is None else start - first for start in self.starts]

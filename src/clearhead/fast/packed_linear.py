@@ -1,0 +1,134 @@
+r"""One matrix product, x Wᵀ + b, with the weights laid out once for many calls.
+
+Training changes its weights at every step; translation multiplies by the same
+ones thousands of times. So whoever translates may spend time on them first:
+lay several side by side (one product instead of three), in the order in which
+the processor reads them, or in fewer bits:
+
+* `PlainLinear`: the floats as they are; the very same numbers.
+* `BlockedLinear`: float32, reordered for the cache by oneDNN (8 to 25 % at 64 rows).
+* `BfloatLinear`: both factors rounded to bfloat16 (2^-9 relative), summed in
+  float32: twice the speed where the processor multiplies it natively.
+* `Int8Linear`: both factors as 8-bit integers: four times the speed with VNNI.
+
+All take (rows, in) and give (rows, out) in the dtype of x, and treat every row
+by itself: the company in a batch changes nothing.
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# weight (out, in) and bias (out,) or None -> the product
+Product = Callable[[Tensor], Tensor]
+Pack = Callable[[Tensor, Tensor | None], Product]
+
+
+class PlainLinear:
+    """`torch.nn.functional.linear`, for any device and dtype."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight, self.bias = weight, bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        return F.linear(x, self.weight, self.bias)
+
+
+class BlockedLinear(PlainLinear):
+    """The same float32 sums, with the weights in oneDNN's blocked order."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__(weight, bias)
+        self.blocked = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 64)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
+
+
+class BfloatLinear:
+    """Weights, bias and input rounded to bfloat16, sums in float32, the result rounded again."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.product = PlainLinear(weight.bfloat16(), None)
+        if _has_onednn(weight):
+            blocked = torch.ops.mkldnn._reorder_linear_weight(weight.bfloat16().contiguous(), 64)
+            self.product = _BlockedBfloat(blocked)
+        self.bias = bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        y = self.product(x.bfloat16()).to(x.dtype)
+        return y if self.bias is None else y.add_(self.bias)
+
+
+class Int8Linear:
+    r"""The weights of every output and the input of every row as integers from -127 to 127.
+
+    .. math:: y_{ij} = s_i t_j \sum_k \hat x_{ik} \hat w_{jk} + b_j, \qquad
+              \hat x_{ik} = \text{round}(x_{ik} / s_i), \quad s_i = \max_k |x_{ik}| / 127
+
+    and t likewise from the weights (once). The sum is exact, in 32-bit integers. With
+    rounding errors of at most half a step, the error of y is at most
+    :math:`\frac{s_i}{2} \|w_j\|_1 + \frac{t_j}{2} \|x_i\|_1 + \frac{K s_i t_j}{4}`
+    over K terms; in practice some hundred times smaller than y.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        integers, largest = rounded_to_8_bits(weight)
+        # The transposed view, not a transposed copy: one row is read 2 times faster so.
+        self.integers, self.bias = integers.t(), bias  # (in, out)
+        self.steps = largest.squeeze(1) / 127**2  # (out,): t, and what makes s of a row's largest
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        integers, largest = rounded_to_8_bits(x)
+        y = torch._int_mm(integers, self.integers) * self.steps
+        return y.mul_(largest) if self.bias is None else torch.addcmul(self.bias, y, largest)
+
+
+def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
+    """(rows, width) -> integers of the same shape, and what 127 of them stand for, (rows, 1).
+
+    A row of zeros becomes any integers, which stand for nothing.
+    """
+    largest = x.abs().amax(dim=1, keepdim=True)
+    return x.div(largest).mul_(127).round_().to(torch.int8), largest
+
+
+def float32(weight: Tensor, bias: Tensor | None) -> Product:
+    """The best product that keeps every float as it is."""
+    if weight.dtype == torch.float32 and _has_onednn(weight):
+        return BlockedLinear(weight, bias)
+    return PlainLinear(weight, bias)
+
+
+def side_by_side(pack: Pack, *linears: nn.Linear, first_times: float = 1.0) -> Product:
+    """Several projections of the same input as one: (rows, in) -> (rows, out_1 + out_2 + …).
+
+    What the first of them gives is multiplied by `first_times`.
+    """
+    weights = [linear.weight.detach() for linear in linears]
+    biases = [
+        weight.new_zeros(weight.shape[0]) if linear.bias is None else linear.bias.detach()
+        for linear, weight in zip(linears, weights, strict=True)
+    ]
+    if first_times != 1.0:
+        weights[0], biases[0] = weights[0] * first_times, biases[0] * first_times
+    has_bias = any(linear.bias is not None for linear in linears)
+    return pack(torch.cat(weights), torch.cat(biases) if has_bias else None)
+
+
+class _BlockedBfloat(PlainLinear):
+    def __init__(self, blocked: Tensor) -> None:
+        super().__init__(blocked, None)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
+
+
+def _has_onednn(weight: Tensor) -> bool:
+    return weight.device.type == "cpu" and torch.backends.mkldnn.is_available()

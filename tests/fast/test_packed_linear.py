@@ -1,0 +1,72 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from clearhead.fast.packed_linear import (
+    BfloatLinear,
+    BlockedLinear,
+    Int8Linear,
+    Pack,
+    PlainLinear,
+    float32,
+    rounded_to_8_bits,
+    side_by_side,
+)
+
+ROWS = [1, 11, 70]
+PACKS = [PlainLinear, BlockedLinear, BfloatLinear, Int8Linear]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("pack", [PlainLinear, BlockedLinear, float32])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_floats_are_left_as_they_are(rows: int, pack: Pack, has_bias: bool) -> None:
+    x, weight = torch.randn(rows, 24), torch.randn(40, 24)
+    bias = torch.randn(40) if has_bias else None
+    torch.testing.assert_close(pack(weight, bias)(x), F.linear(x, weight, bias))
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_integers_err_less_than_the_rounding_allows(rows: int, has_bias: bool) -> None:
+    """The bound that `Int8Linear` states, and in practice one percent of the spread."""
+    x, weight = torch.randn(rows, 24), torch.randn(40, 24)
+    bias = torch.randn(40) if has_bias else None
+    expected = F.linear(x, weight, bias)
+    error = (Int8Linear(weight, bias)(x) - expected).abs()
+    s, t = rounded_to_8_bits(x)[1] / 127, rounded_to_8_bits(weight)[1] / 127
+    by_input = s / 2 * weight.abs().sum(1)
+    by_weight = t.T / 2 * x.abs().sum(1, keepdim=True)
+    assert (error <= by_input + by_weight + 24 / 4 * s * t.T + 1e-4).all()
+    assert error.square().mean().sqrt() <= 0.02 * expected.std()
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_bfloat16_errs_by_its_rounding(rows: int) -> None:
+    x, weight, bias = torch.randn(rows, 24), torch.randn(40, 24), torch.randn(40)
+    error = BfloatLinear(weight, bias)(x) - F.linear(x, weight, bias)
+    assert (error.abs() <= 2**-7 * (F.linear(x.abs(), weight.abs()) + bias.abs())).all()
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_the_company_in_a_batch_changes_nothing(pack: Pack) -> None:
+    x, weight, bias = torch.randn(70, 24), torch.randn(40, 24), torch.randn(40)
+    x[3] *= 1000  # a loud neighbour
+    product = pack(weight, bias)
+    whole, alone = product(x), product(x[10:30].contiguous())
+    torch.testing.assert_close(whole[10:30], alone, atol=1e-5, rtol=1e-5)
+
+
+def test_a_row_of_zeros_stays_zero_in_integers() -> None:
+    assert Int8Linear(torch.randn(5, 8), None)(torch.zeros(2, 8)).tolist() == [[0.0] * 5] * 2
+
+
+@pytest.mark.parametrize("biased", [(True, True), (True, False), (False, False)])
+def test_side_by_side_is_one_after_the_other(biased: tuple[bool, bool]) -> None:
+    first, second = nn.Linear(6, 4, bias=biased[0]), nn.Linear(6, 7, bias=biased[1])
+    x = torch.randn(3, 6)
+    with torch.no_grad():
+        found = side_by_side(float32, first, second, first_times=0.5)(x)
+        expected = torch.cat([0.5 * first(x), second(x)], dim=1)
+    torch.testing.assert_close(found, expected)
