@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks import FeedForwardBlock, MultiHeadAttentionBlock
+from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.blocks.masks import decoder_mask, padding_mask
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.errors import UserError
@@ -55,7 +55,7 @@ def test_parameters_keep_their_names_and_identity() -> None:
 def test_every_readable_part_with_a_twin_is_replaced() -> None:
     kinds = {type(module) for module in accelerate(make_model()).modules()}
     assert {CheapDropout, FusedLayerNormalization} <= kinds
-    parts = {nn.Dropout, nn.Linear, LayerNormalization, MultiHeadAttentionBlock, FeedForwardBlock}
+    parts = {nn.Dropout, LayerNormalization, MultiHeadAttentionBlock}
     assert not kinds & parts
 
 
@@ -104,10 +104,10 @@ class LearnersDropout(nn.Module):
 
 def test_a_block_with_a_learners_own_dropout_is_left_alone() -> None:
     model = make_model()
-    block = model.encoder.layers[0].feed_forward_block
+    block = model.encoder.layers[0].self_attention_block
     block.dropout = LearnersDropout()
     accelerate(model)
-    assert model.encoder.layers[0].feed_forward_block is block
+    assert model.encoder.layers[0].self_attention_block is block
     assert type(block.dropout) is LearnersDropout
 
 

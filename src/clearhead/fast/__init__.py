@@ -3,20 +3,16 @@
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.attention import FastMultiHeadAttentionBlock
 from clearhead.fast.dropout import CheapDropout
-from clearhead.fast.feed_forward import FastFeedForwardBlock
 from clearhead.fast.flat_adam import FlatAdam
-from clearhead.fast.linear import FusedLinear
 from clearhead.fast.loss import projected_cross_entropy
 from clearhead.fast.normalization import FusedLayerNormalization
 from clearhead.fast.sdpa import SdpaMultiHeadAttentionBlock
 
 __all__ = [
     "CheapDropout",
-    "FastFeedForwardBlock",
     "FastMultiHeadAttentionBlock",
     "FlatAdam",
     "FusedLayerNormalization",
-    "FusedLinear",
     "SdpaMultiHeadAttentionBlock",
     "accelerate",
     "projected_cross_entropy",

@@ -7,13 +7,10 @@ import torch
 from torch import nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock
-from clearhead.blocks.feed_forward import FeedForwardBlock
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.errors import UserError
 from clearhead.fast.attention import FastMultiHeadAttentionBlock
 from clearhead.fast.dropout import CheapDropout
-from clearhead.fast.feed_forward import FastFeedForwardBlock
-from clearhead.fast.linear import FusedLinear
 from clearhead.fast.normalization import FusedLayerNormalization
 from clearhead.fast.sdpa import SdpaMultiHeadAttentionBlock
 
@@ -24,13 +21,11 @@ Swap = dict[type[nn.Module], Callable[..., nn.Module]]
 TWINS: dict[str, Swap] = {
     "attention": {MultiHeadAttentionBlock: FastMultiHeadAttentionBlock.twin},
     "sdpa": {MultiHeadAttentionBlock: SdpaMultiHeadAttentionBlock.twin},
-    "feed_forward": {FeedForwardBlock: FastFeedForwardBlock.twin},
-    "linear": {nn.Linear: FusedLinear.twin},
     "dropout": {nn.Dropout: CheapDropout.twin},
     "normalization": {LayerNormalization: FusedLayerNormalization.twin},
 }
 ON_CPU = frozenset(TWINS) - {"sdpa"}
-# A GPU draws random numbers and adds biases fast by itself, and has one kernel for attention.
+# A GPU draws random numbers fast by itself, and has one kernel for attention.
 ON_GPU = frozenset({"sdpa", "normalization"})
 
 

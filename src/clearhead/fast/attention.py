@@ -13,8 +13,9 @@ with D the dropout's 0 or 1 / (1 - p); and for a gradient dO
 
 The tricks: heads are laid apart in one plain copy, so that no product has to make a
 second, transposed one; and what stands between the products is float32, because
-softmax over a few bfloat16 numbers takes three times as long, its backward thirty.
-At 16 tokens that is half of attention's time outside the four projections.
+softmax over 16 bfloat16 numbers takes three times as long as over float32, its backward
+27 times. At that length it takes 2 % off a step of a small Transformer, of which nearly
+all is matrix products; and it keeps fewer tensors for the backward pass.
 """
 
 import math

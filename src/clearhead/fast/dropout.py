@@ -63,12 +63,6 @@ def draw_factors(
     return keep_mask(shape, dropout.threshold, dtype, device)
 
 
-def scale_of(dropout: nn.Dropout | CheapDropout) -> float:
-    """What a number that is kept is multiplied with: 1 / (1 - the rate), so the mean stays."""
-    rate = dropout.threshold / 256 if isinstance(dropout, CheapDropout) else dropout.p
-    return 1 / (1 - rate) if rate < 1 else 0.0
-
-
 def keep_mask(shape: Shape, threshold: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """0 with probability threshold / 256, else the scale that keeps the mean."""
     numbers = torch.Size(shape).numel()
@@ -77,10 +71,8 @@ def keep_mask(shape: Shape, threshold: int, dtype: torch.dtype, device: torch.de
 
 
 def _random_bytes(count: int, device: torch.device) -> Tensor:
-    words = (count + 7) // 8  # 8 independent bytes in each
     if device.type != "cpu" or torch.compiler.is_compiling():
-        drawn = torch.empty(words, dtype=torch.int64, device=device).random_(-(2**63), None)
-        return drawn.view(torch.uint8)[:count]
+        return torch.randint(0, 256, (count,), dtype=torch.uint8, device=device)
     seed = int(torch.empty((), dtype=torch.int64).random_())
-    raw = np.random.SFC64(seed).random_raw(words)
+    raw = np.random.SFC64(seed).random_raw((count + 7) // 8)  # 8 independent bytes in each
     return torch.from_numpy(raw.view(np.uint8)[:count])

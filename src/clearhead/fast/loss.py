@@ -2,7 +2,7 @@ r"""Projection, softmax and label-smoothed cross-entropy in one go, in chunks.
 
 The readable road writes (tokens, vocab) numbers four times: logits, log-softmax,
 its gradient, the logits' gradient. Here a chunk's logits become probabilities
-and then gradients at once, in a block that stays in cache, and are forgotten.
+and then gradients at once, and are forgotten.
 
 With labels y, smoothing s over V words and probabilities p = softmax(x W^T + b):
 
