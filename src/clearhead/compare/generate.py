@@ -23,6 +23,7 @@ class Generate:
     def __init__(self, directory: Path, config: TransformerConfig, dtype: torch.dtype) -> None:
         self.name = f"{NAME}, {str(dtype).removeprefix('torch.')}"
         auto = library("transformers").AutoModelForSeq2SeqLM
+        library("transformers.utils.logging").disable_progress_bar()
         with quiet():
             self.inner: Any = auto.from_pretrained(directory, dtype=dtype).eval()
         self.config = config

@@ -55,6 +55,11 @@ def in_words(c: TransformerConfig) -> str:
     )
 
 
+def named(spec: str | Path) -> str:
+    """A corpus or a model without the directories of this machine: tables travel."""
+    return ",".join(Path(part).name for part in str(spec).split(","))
+
+
 def make_task(
     size: str, vocabulary: int, shape: tuple[int, int], folder: Path, device: str
 ) -> Task:
