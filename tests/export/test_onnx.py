@@ -34,11 +34,8 @@ def test_the_lines_of_its_readme_run(
     assert capsys.readouterr().out.splitlines() == ours
 
 
-@pytest.mark.parametrize(("norm", "tie"), [("pre", False), ("post", True)])
-def test_any_variant_says_the_same_with_the_same_scores(
-    norm: str, tie: bool, tmp_path: Path
-) -> None:
-    model = models.tiny(norm, tie)
+def test_a_model_of_another_shape_says_the_same_with_the_same_scores(tmp_path: Path) -> None:
+    model = models.tiny("post", tie=False)  # tracing takes seconds: one is enough
     engine = engine_of(TARGET)(models.exported(model, "onnx", tmp_path))
     sources = models.tiny_sources(model)
     # One source of one token, so that no size was frozen at what the example had.
