@@ -14,6 +14,7 @@ from clearhead.fast.fused_decoder import FusedDecoder
 from clearhead.fast.fused_encoder import FusedEncoder
 from clearhead.fast.fused_parts import is_standard
 from clearhead.fast.incremental import IncrementalDecoder
+from clearhead.fast.memory import keep_freed_memory
 from clearhead.fast.packed_linear import BlockedLinear, Pack, side_by_side
 from clearhead.fast.screened_argmax import ScreenedArgmax
 from clearhead.models import Transformer, TransformerConfig
@@ -76,6 +77,8 @@ class Engine:
     @classmethod
     def _fused(cls, model: Transformer, pack: Pack) -> Self:
         device, proj = next(model.parameters()).device, cast(nn.Linear, model.projection_layer.proj)
+        if device.type == "cpu":  # every step asks for the same blocks; for the whole process
+            keep_freed_memory()
         logits = side_by_side(pack, proj)
         likeliest = None
         if isinstance(logits, BlockedLinear) and multiplies_int8(device):

@@ -34,7 +34,7 @@ from clearhead.blocks import (
 )
 from clearhead.errors import UserError
 from clearhead.fast.fused_decoder_layer import FusedDecoderLayer, Past, Source
-from clearhead.fast.fused_encoder import LANES, hiding
+from clearhead.fast.fused_encoder import hiding
 from clearhead.fast.fused_parts import norm
 from clearhead.fast.packed_linear import Pack, float32, side_by_side
 
@@ -69,10 +69,10 @@ class FusedDecoder:
         self.starts: list[int | None] = [0] * sentences
         self.ages = torch.zeros(sentences, dtype=torch.long, device=encoder_output.device)
         # (layers, 2, sentences, h, width, d_k) and (sentences, h, 1, width)
-        self.memory, self.unread = self._read(encoder_output, src_mask, max(src_len, LANES))
+        self.memory, self.unread = self._read(encoder_output, src_mask, src_len)
         self._look_at_memory()
         shape = (len(self.layers), 2, sentences, self.h, CAPACITY, beams, self.d_k)
-        self.cache, self.clean = self.memory.new_empty(shape), 0
+        self.cache = self.memory.new_empty(shape)
         rows = (sentences, 1, beams, CAPACITY, beams)
         self.strangers = self.memory.new_full(rows, -torch.inf)  # 0 = an ancestor
         others = torch.ones(beams, beams, dtype=torch.bool, device=encoder_output.device)
@@ -174,17 +174,10 @@ class FusedDecoder:
                 f"the translation has no room for token {length + 1}: this model has "
                 f"tgt_seq_len={most} positions; lower max_length"
             )
-        seen = max(length + 1, -(-LANES // self.beams))
-        if first + seen > self.cache.shape[4]:
-            self._move(first, 2 * seen + CAPACITY)
+        if self.column == self.cache.shape[4]:
+            self._move(first, 2 * length + CAPACITY)
             first = 0
-        # What is hidden is multiplied by zero, so it must be a number. It is cheaper to wipe
-        # the few columns that are looked at before they are written than all there will be.
-        blank = slice(max(self.clean, self.column + 1), first + seen)
-        if blank.start < blank.stop:
-            self.cache[:, :, :, :, blank] = 0.0
-        self.clean = max(self.clean, first + seen)
-        return slice(first, first + seen)
+        return slice(first, self.column + 1)
 
     def _move(self, first: int, capacity: int) -> None:
         """Forget what stands before `first`: new buffers, what is still seen at their beginning."""
@@ -195,5 +188,5 @@ class FusedDecoder:
             (*self.strangers.shape[:3], capacity, self.beams), -torch.inf
         )
         strangers[:, :, :, :length] = self.strangers[:, :, :, columns]
-        self.cache, self.strangers, self.column, self.clean = cache, strangers, length, length
+        self.cache, self.strangers, self.column = cache, strangers, length
         self.starts = [None if start is None else start - first for start in self.starts]

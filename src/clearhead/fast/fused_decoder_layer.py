@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import DecoderBlock, MultiHeadAttentionBlock
-from clearhead.fast.fused_parts import around, feed_forward, norms
+from clearhead.fast.fused_parts import around, feed_forward, norms, softmax
 from clearhead.fast.packed_linear import Pack, side_by_side
 
 
@@ -66,7 +66,7 @@ class FusedDecoderLayer:
         past.new.copy_(heads[1:])
         scores = torch.bmm(heads[0].reshape(-1, beams, d_k), past.keys)
         scores.view(sentences, h, beams, -1).add_(past.hidden)
-        return self.join(self._joined(torch.bmm(scores.softmax(dim=-1), past.values)))
+        return self.join(self._joined(torch.bmm(softmax(scores), past.values)))
 
     def look_at_source(self, y: Tensor, source: Source) -> Tensor:
         """All beams of a sentence ask the same keys."""
@@ -74,7 +74,7 @@ class FusedDecoderLayer:
         query = self.ask(y).view(sentences, -1, self.h, self.d_k).transpose(1, 2)
         query = query.reshape(-1, query.shape[2], self.d_k)  # (sentences · h, beams, d_k)
         scores = torch.baddbmm(source.hidden, query, source.keys)
-        return self.join_answers(self._joined(torch.bmm(scores.softmax(dim=-1), source.values)))
+        return self.join_answers(self._joined(torch.bmm(softmax(scores), source.values)))
 
     def _joined(self, x: Tensor) -> Tensor:
         """(sentences · h, beams, d_k) -> (sentences · beams, d_model)."""

@@ -3,7 +3,6 @@
 from typing import cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import (
@@ -13,12 +12,8 @@ from clearhead.blocks import (
     MultiHeadAttentionBlock,
     PositionalEncoding,
 )
-from clearhead.fast.fused_parts import around, feed_forward, norm, norms
+from clearhead.fast.fused_parts import around, feed_forward, norm, norms, softmax
 from clearhead.fast.packed_linear import Pack, float32, side_by_side
-
-# A softmax over fewer keys is computed number by number: over 10 it takes 6 times as long
-# as over 16, so shorter sentences are filled up with keys that are hidden.
-LANES = 16
 
 
 class FusedEncoder:
@@ -40,7 +35,7 @@ class FusedEncoder:
         """(batch, src_len) ids -> (batch, src_len, d_model)."""
         x = self.embed(src)
         x += self.positions[:, : src.shape[1]].to(x.dtype)
-        shape, hidden = x.shape, hiding(_filled_up(src, src_mask), x.dtype)
+        shape, hidden = x.shape, hiding(src_mask, x.dtype)
         x = x.flatten(0, 1)  # (batch · src_len, d_model): every product is one of matrices
         for layer in self.layers:
             x = layer(x, shape[0], hidden)
@@ -67,27 +62,14 @@ class FusedEncoderLayer:
 
     def attend(self, y: Tensor, batch: int, hidden: Tensor | None) -> Tensor:
         """Scaled dot-product attention of every sentence to itself."""
-        # (batch · src_len, 3 · d_model) -> (3, batch, h, src_len, d_k)
+        # (batch · src_len, 3 · d_model) -> (3, batch · h, src_len, d_k)
         heads = self.project(y).view(batch, -1, 3, self.h, self.d_k).permute(2, 0, 3, 1, 4)
-        filling = max(0, LANES - heads.shape[3])
-        # (batch · h, src_len, d_k) each; the scale of the scores is in the query's weights
-        query = heads[0].flatten(0, 1)
-        key, value = F.pad(heads[1:], (0, 0, 0, filling)).flatten(1, 2)
+        query, key, value = heads.flatten(1, 2)  # the scale of the scores is in query's weights
         scores = torch.bmm(query, key.transpose(1, 2))
         if hidden is not None:
             scores.view(batch, self.h, *scores.shape[1:]).add_(hidden)
-        x = torch.bmm(scores.softmax(dim=-1), value)  # (batch · h, src_len, d_k)
+        x = torch.bmm(softmax(scores), value)  # (batch · h, src_len, d_k)
         return self.join(x.view(batch, self.h, -1, self.d_k).transpose(1, 2).reshape(y.shape))
-
-
-def _filled_up(src: Tensor, mask: Tensor | None) -> Tensor | None:
-    """The mask of a short batch, made as wide as its keys will be."""
-    batch, src_len = src.shape
-    if src_len >= LANES:
-        return mask
-    if mask is None:
-        mask = src.new_ones(batch, 1, 1, src_len, dtype=torch.bool)
-    return F.pad(mask, (0, LANES - src_len))
 
 
 def hiding(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:

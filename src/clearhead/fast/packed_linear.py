@@ -86,8 +86,9 @@ class Int8Linear:
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
         integers, largest = rounded_to_8_bits(x)
-        y = torch._int_mm(integers, self.integers) * self.steps
-        return y.mul_(largest) if self.bias is None else torch.addcmul(self.bias, y, largest)
+        # In place: a second large buffer, fresh from the system every time, costs ten times more.
+        y = torch._int_mm(integers, self.integers).to(x.dtype).mul_(self.steps).mul_(largest)
+        return y if self.bias is None else y.add_(self.bias)
 
 
 def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
