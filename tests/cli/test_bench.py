@@ -61,7 +61,7 @@ def test_length_says_what_a_token_costs_and_draws_it(bench: Run) -> None:
     arguments = ["--size", "tiny", "--vocabulary", "16", "--batch", "2", "--longest", "32"]
     code, out, err = bench("length", *arguments, "--rounds", "1", "--plot", "cost.svg")
     assert code == 0, err
-    assert "- a token costs" in out and Path("cost.svg").stat().st_size > 1000
+    assert "- a token of a translation of 4 costs" in out and Path("cost.svg").stat().st_size > 1000
 
 
 def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:

@@ -33,17 +33,17 @@ def test_memory_is_counted_read_and_written(tmp_path: Path) -> None:
 
 
 def test_the_cost_of_a_token_comes_out_of_the_lengths() -> None:
-    """20 µs at the start, half a µs more at every position: an integral, then its difference."""
+    """20 µs at the start, half a µs more at every position: a quarter more for each of length."""
     lengths, rows = [8, 16, 32], 3
     laps = {
         length.name_of(n): [Lap(1e-6 * rows * (20 * n + 0.25 * n**2), rows * n)] for n in lengths
     }
     found = length.cost(laps, lengths)
-    assert found.positions == [12, 24]
-    assert (found.start, found.slope) == pytest.approx((20, 0.5))
-    assert length.remark(found, 40) == (
-        "a token costs 20 µs at the start and 40 µs at position 40: "
-        "+0.500 µs a position, +100 % in all"
+    assert found.microseconds == pytest.approx([22, 24, 28])
+    assert (found.start, found.slope) == pytest.approx((20, 0.25))
+    assert length.remark(found) == (
+        "a token of a translation of 8 costs 22 µs, of 32 28 µs (+27 %): "
+        "+0.250 µs for each token more"
     )
 
 
@@ -59,7 +59,7 @@ def test_lengths_rise_to_the_longest() -> None:
 @pytest.mark.parametrize("kind", length.KINDS)
 def test_the_picture_has_the_form_of_its_name(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"cost.{kind}"
-    length.plot(length.Cost([1, 2], [3, 4], 2, 1), 5, path)
+    length.plot(length.Cost([1, 2], [3, 4], 2, 1), path)
     start = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
     assert path.read_bytes().startswith(start)
 

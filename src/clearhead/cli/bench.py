@@ -126,8 +126,8 @@ def length(
     heat = race.length_heat(config, lengths, batch, rounds, _say)
     found = race.cost(heat.laps, lengths)
     if plot:
-        race.plot(found, longest, plot)
-    _finish("length", in_words(config), machine, [heat], [race.remark(found, longest)], json)
+        race.plot(found, plot)
+    _finish("length", in_words(config), machine, [heat], [race.remark(found)], json)
 
 
 @app.command()

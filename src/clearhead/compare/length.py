@@ -26,16 +26,20 @@ KINDS = ("svg", "png", "pdf")
 
 @dataclass(frozen=True)
 class Cost:
-    """Microseconds a token: measured at positions, and the straight line through them."""
+    """Microseconds a token, by the length of the translation, and the straight line through them.
 
-    positions: list[float]
+    The mean over a whole translation: where position t costs a + b t, n tokens cost
+    a + b n / 2 each, a line again, and far steadier than the difference of two lengths.
+    """
+
+    lengths: list[int]
     microseconds: list[float]
     start: float
-    slope: float  # a position
+    slope: float  # a token more of length
 
-    def at(self, position: float) -> float:
+    def at(self, length: float) -> float:
         """On the line."""
-        return self.start + self.slope * position
+        return self.start + self.slope * length
 
 
 def length_heat(
@@ -88,25 +92,25 @@ def _writing(model: Transformer, sources: list[list[int]], length: int) -> Calla
 
 
 def cost(laps: Laps, lengths: Sequence[int]) -> Cost:
-    """From the difference of each length and the next: what the tokens between them cost."""
-    seconds = [median(lap.seconds for lap in laps[name_of(length)]) for length in lengths]
-    work = [laps[name_of(length)][0].work for length in lengths]
-    microseconds = 1e6 * np.diff(seconds) / np.diff(work)
-    positions = (np.array(lengths[1:]) + np.array(lengths[:-1])) / 2
-    slope, start = np.polyfit(positions, microseconds, 1)
-    return Cost(positions.tolist(), microseconds.tolist(), float(start), float(slope))
+    """Of each length the median round."""
+    microseconds = [
+        1e6 * median(lap.seconds / lap.work for lap in laps[name_of(length)]) for length in lengths
+    ]
+    slope, start = np.polyfit(lengths, microseconds, 1)
+    return Cost(list(lengths), microseconds, float(start), float(slope))
 
 
-def remark(found: Cost, longest: int) -> str:
+def remark(found: Cost) -> str:
     """The line in words."""
-    growth = 100 * (found.at(longest) / found.at(0) - 1)
+    shortest, longest = found.lengths[0], found.lengths[-1]
+    growth = 100 * (found.at(longest) / found.at(shortest) - 1)
     return (
-        f"a token costs {found.at(0):,.0f} µs at the start and {found.at(longest):,.0f} µs at "
-        f"position {longest}: {found.slope:+.3f} µs a position, {growth:+.0f} % in all"
+        f"a token of a translation of {shortest} costs {found.at(shortest):,.0f} µs, of {longest} "
+        f"{found.at(longest):,.0f} µs ({growth:+.0f} %): {found.slope:+.3f} µs for each token more"
     )
 
 
-def plot(found: Cost, longest: int, path: Path) -> None:
+def plot(found: Cost, path: Path) -> None:
     """A picture of it; the ending of the name says in which form.
 
     Raises:
@@ -116,9 +120,10 @@ def plot(found: Cost, longest: int, path: Path) -> None:
 
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
-    axes.plot([0, longest], [found.at(0), found.at(longest)], color="0.6", label="straight line")
-    axes.plot(found.positions, found.microseconds, "o", label="measured")
-    axes.set_xlabel("position in the translation")
+    ends = (0, found.lengths[-1])
+    axes.plot(ends, [found.at(length) for length in ends], color="0.6", label="straight line")
+    axes.plot(found.lengths, found.microseconds, "o", label="measured")
+    axes.set_xlabel("tokens in the translation")
     axes.set_ylabel("µs a token")
     axes.set_ylim(bottom=0)
     axes.legend()
