@@ -52,11 +52,12 @@ class ScreenedArgmax:
         value, place = exact.max(dim=1)
         proved = value >= guesses[:, -1] + self._error(x)
         self.rows, self.proved = self.rows + len(x), self.proved + int(proved.sum())
-        if proved.all():
-            return words.gather(1, place.unsqueeze(1)).squeeze(1)
-        logits = self.exactly(x)
-        ban(logits)
-        return best(logits)[1]
+        chosen = words.gather(1, place.unsqueeze(1)).squeeze(1)
+        if not proved.all():
+            rows = (~proved).nonzero().squeeze(1)
+            logits = self.exactly(x[rows]).masked_fill_(rough[rows] == -torch.inf, -torch.inf)
+            chosen[rows] = best(logits)[1]
+        return chosen
 
     def _error(self, x: Tensor) -> Tensor:
         """E of every row."""
