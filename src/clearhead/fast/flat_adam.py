@@ -79,6 +79,7 @@ class FlatAdam:
             self.engine.step()
             if self.working is not self.master:
                 self.working.copy_(self.master)
+            self._tell()
         if self.working is self.master:
             grad.zero_()
         self._begun = False
@@ -112,6 +113,7 @@ class FlatAdam:
         device = self.master.device
         self.master.copy_(state["master"])
         self.working.copy_(self.master)
+        self._tell()
         self.engine.state[self.master] = {
             name: moment.to(device, copy=True) for name, moment in moments.items()
         }
@@ -124,6 +126,10 @@ class FlatAdam:
             yield
         finally:
             self._point_at(self.working)
+
+    def _tell(self) -> None:
+        """Parameters are views that autograd does not know of: say that they have changed."""
+        torch.autograd.graph.increment_version(self.parameters)
 
     def _point_at(self, values: Tensor) -> None:
         for parameter, part in self._parts(values):
