@@ -6,10 +6,12 @@ lay several side by side (one product instead of three), in the order in which
 the processor reads them, or in fewer bits:
 
 * `PlainLinear`: the floats as they are; the very same numbers.
-* `BlockedLinear`: float32, reordered for the cache by oneDNN (8 to 25 % at 64 rows).
+* `BlockedLinear`: float32, reordered for the cache by oneDNN; at 64 rows a third
+  less time for the vocabulary's product, from 8 % more to 13 % less for the others.
 * `BfloatLinear`: both factors rounded to bfloat16 (2^-9 relative), summed in
   float32: twice the speed where the processor multiplies it natively.
-* `Int8Linear`: both factors as 8-bit integers: four times the speed with VNNI.
+* `Int8Linear`: both factors as 8-bit integers: four times the speed with VNNI, before rounding
+  the input and scaling the result, which take a third of that again.
 
 All take (rows, in) and give (rows, out) in the dtype of x, and treat every row
 by itself: the company in a batch changes nothing.

@@ -66,7 +66,7 @@ class Translator:
         """Load a model directory or a run directory; None means the shipped translator.
 
         `precision` is the number format of the products: float32 gives the model's own
-        translations, int8 nearly the same ones in less than half the time, and auto the
+        translations, int8 nearly the same ones in a half to two thirds of the time, and auto the
         fastest that this processor multiplies natively.
 
         Raises:
