@@ -50,7 +50,7 @@ from clearhead.training.session import Session, resume, start
 
 WARM = (matplotlib, sacrebleu)  # imported for the children
 WORDS = {"one": "un", "two": "deux", "red": "rouge", "cat": "chat", "sees": "voit", "and": "et"}
-CLOCKED = {"seconds", "tokens_per_second"}
+CLOCKED = {"seconds", "tokens_per_second", "peak_memory_gb"}
 PATIENCE = 1800  # seconds for a life that is not cut short
 # What a child is about; it keeps the number of the newest on its board.
 STARTING, STEPPING, EVALUATING, SAVING = PHASES = ("starting", "stepping", "evaluating", "saving")
