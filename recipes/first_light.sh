@@ -19,7 +19,7 @@ for pair in islice(generate("train"), 8):
 PY
 
 # 2. Train. The tokenizer is learned first (a few seconds), then the model:
-#    perplexity falls from 2,000 to nearly 1. Early on the French is word salad;
+#    perplexity falls from 4,000 to nearly 1. Early on the French is word salad;
 #    by step 500 the words are right and the agreements are not; by the end
 #    both are. Ctrl-C saves, and prints the command that goes on.
 clearhead train first_light --run-dir "$run" "$@"
