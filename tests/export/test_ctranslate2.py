@@ -14,13 +14,6 @@ pytest.importorskip("ctranslate2")
 TARGET = TARGETS["ctranslate2"]
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("export") / "shipped"
-    export(SHIPPED, TARGET, path, "float32")
-    return path
-
-
 def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
     models.assert_shipped_agrees(engine_of(TARGET)(directory))
 

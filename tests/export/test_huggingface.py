@@ -16,13 +16,6 @@ TARGET = TARGETS["huggingface"]
 TEXTS = ["Where is he?", "A </s> typed by hand, <pad>.", "  two  spaces ", "d'été « oui » 😀", "\t"]
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("export") / "shipped"
-    export(SHIPPED, TARGET, path, "float32")
-    return path
-
-
 def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
     models.assert_shipped_agrees(engine_of(TARGET)(directory))
 

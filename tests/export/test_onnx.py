@@ -3,23 +3,14 @@ from pathlib import Path
 import pytest
 
 from clearhead.decoding import DecodingOptions, decode
-from clearhead.export.exporting import export
 from clearhead.export.targets import TARGETS, engine_of
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
-from clearhead.translation.location import SHIPPED
 from tests.export import models
 
 for package in ("onnx", "onnxscript", "onnxruntime"):
     pytest.importorskip(package)
 TARGET = TARGETS["onnx"]
-
-
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("export") / "shipped"
-    export(SHIPPED, TARGET, path, "float32")
-    return path
 
 
 def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:

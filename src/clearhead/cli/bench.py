@@ -33,14 +33,14 @@ def training(
     device: given.Device = "cpu",
 ) -> None:
     """One training step on one batch, against every peer that is installed."""
-    from clearhead.compare.setting import in_words, make_task, ready
+    from clearhead.compare.setting import make_task, ready, task_in_words
     from clearhead.compare.training_race import training_heat
 
     machine = ready(threads)
     with tempfile.TemporaryDirectory() as folder:
         task = make_task(size, vocabulary, (batch, length), Path(folder), device)
         heat, remarks = training_heat(task, only or [], rounds, _say)
-    setting = f"{in_words(task.config)}, batch {batch} × {length}, {task.device.type}"
+    setting = task_in_words(task, batch, length)
     _finish("training", setting, machine, [heat], remarks, json)
 
 
@@ -146,7 +146,7 @@ def limits(
 ) -> None:
     """What this machine could do at most, and the share that training and decoding reach."""
     from clearhead.compare.limits import arithmetic_heat, memory_heat
-    from clearhead.compare.setting import in_words, make_task, open_subject, ready
+    from clearhead.compare.setting import make_task, open_subject, ready, task_in_words
 
     machine = ready(threads)
     with tempfile.TemporaryDirectory() as folder, open_subject(model) as subject:
@@ -155,7 +155,7 @@ def limits(
             arithmetic_heat(task, matrix, rounds, _say),
             memory_heat(subject, megabytes, rounds, _say),
         ]
-    setting = f"{in_words(task.config)}, batch {batch} × {length}, {task.device.type}"
+    setting = task_in_words(task, batch, length)
     remark = "weights that fit into a cache may be read faster than memory can be copied"
     _finish("limits", setting, machine, heats, [remark], json)
 

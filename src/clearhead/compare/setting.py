@@ -55,6 +55,11 @@ def in_words(c: TransformerConfig) -> str:
     )
 
 
+def task_in_words(task: Task, rows: int, length: int) -> str:
+    """The sizes of a model and of its one batch, and where it is trained."""
+    return f"{in_words(task.config)}, batch {rows} × {length}, {task.device.type}"
+
+
 def named(spec: str | Path) -> str:
     """A corpus or a model without the directories of this machine: tables travel."""
     return ",".join(Path(part).name for part in str(spec).split(","))

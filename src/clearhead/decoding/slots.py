@@ -6,6 +6,7 @@ each step has to fetch. So finished sentences leave, a few at a time; while othe
 wait these take their places, and after that the batch shrinks.
 """
 
+from abc import ABC, abstractmethod
 from typing import cast
 
 import torch
@@ -21,7 +22,7 @@ CHANGING = 0.125
 LEAVING = 0.25
 
 
-class Slots:
+class Slots(ABC):
     """Which sentence is written in which place, and how far it is.
 
     A search keeps more about every place (`begin` and `select` below).
@@ -50,13 +51,13 @@ class Slots:
         """Whether anybody still writes."""
         return len(self.vacant) < self.places
 
+    @abstractmethod
     def begin(self, places: Tensor) -> None:
         """New sentences stand in these places: forget the old ones."""
-        raise NotImplementedError
 
+    @abstractmethod
     def select(self, places: Tensor) -> None:
         """Only these places are left."""
-        raise NotImplementedError
 
     def vacate(self, places: list[int]) -> None:
         """The sentences in these places are done."""

@@ -77,9 +77,7 @@ class FlatAdam:
             grad.mul_(scale * clip)
             self.engine.param_groups[0]["lr"] = lr
             self.engine.step()
-            if self.working is not self.master:
-                self.working.copy_(self.master)
-            self._tell()
+            self._publish()
         if self.working is self.master:
             grad.zero_()
         self._begun = False
@@ -112,8 +110,7 @@ class FlatAdam:
             )
         device = self.master.device
         self.master.copy_(state["master"])
-        self.working.copy_(self.master)
-        self._tell()
+        self._publish()
         self.engine.state[self.master] = {
             name: moment.to(device, copy=True) for name, moment in moments.items()
         }
@@ -127,8 +124,11 @@ class FlatAdam:
         finally:
             self._point_at(self.working)
 
-    def _tell(self) -> None:
-        """Parameters are views that autograd does not know of: say that they have changed."""
+    def _publish(self) -> None:
+        """The masters have changed: so do the model's weights, and whoever watches can see it."""
+        if self.working is not self.master:
+            self.working.copy_(self.master)
+        # Parameters are views that autograd does not know of.
         torch.autograd.graph.increment_version(self.parameters)
 
     def _point_at(self, values: Tensor) -> None:
