@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,8 +16,10 @@ from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
 from tests.training.tiny import Killed, assert_same_state, kill_after, state_of, tiny_recipe
 
-RECIPES = {
+RECIPES: dict[str, dict[str, Any]] = {
     "plain": {},
+    "muon": {"optimizer": "muon"},
+    "muon in bfloat16": {"optimizer": "muon", "precision": "bf16"},
     "bfloat16": {"precision": "bf16"},
     "accumulated": {"accumulate": 2},
     "judged by loss": {"metric": "loss"},
@@ -50,7 +53,7 @@ def same_files(one: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("settings", RECIPES.values(), ids=RECIPES)
 def test_killed_anywhere_and_resumed_is_never_stopped(
-    settings: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = tiny_recipe(tmp_path, **settings)
     expected = finish(start(recipe, tmp_path / "whole"))

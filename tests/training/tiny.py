@@ -25,7 +25,7 @@ def write_corpus(path: Path, pairs: int, seed: int = 1) -> Path:
     return path
 
 
-def tiny_recipe(folder: Path, **run: object) -> Recipe:
+def tiny_recipe(folder: Path, optimizer: str = "adam", **run: object) -> Recipe:
     """12 steps of a 1+1 layer model, checkpoint every 3, evaluation every 4."""
     folder.mkdir(parents=True, exist_ok=True)
     values = {
@@ -44,7 +44,7 @@ def tiny_recipe(folder: Path, **run: object) -> Recipe:
             "seq_len": 64,
             "dropout": 0.2,
         },
-        "optimizer": {"warmup": 4, "peak_lr": 0.01},
+        "optimizer": {"name": optimizer, "warmup": 4, "peak_lr": 0.01},
         "run": {
             "steps": 12,
             "batch_tokens": 400,

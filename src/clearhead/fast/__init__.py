@@ -4,6 +4,7 @@ from clearhead.fast.accelerate import accelerate
 from clearhead.fast.attention import FastMultiHeadAttentionBlock
 from clearhead.fast.dropout import CheapDropout
 from clearhead.fast.flat_adam import FlatAdam
+from clearhead.fast.flat_muon import FlatMuon
 from clearhead.fast.loss import projected_cross_entropy
 from clearhead.fast.normalization import FusedLayerNormalization
 from clearhead.fast.sdpa import SdpaMultiHeadAttentionBlock
@@ -12,6 +13,7 @@ __all__ = [
     "CheapDropout",
     "FastMultiHeadAttentionBlock",
     "FlatAdam",
+    "FlatMuon",
     "FusedLayerNormalization",
     "SdpaMultiHeadAttentionBlock",
     "accelerate",

@@ -59,8 +59,11 @@ class Model(Section):
 
 
 class Optimizer(Section):
-    """Adam and its learning rate (paper, section 5.3)."""
+    """Adam and its learning rate (paper, section 5.3), or Muon for the layers' matrices."""
 
+    name: Literal["adam", "muon"] = Field(
+        "adam", description="muon: more learned in a step, a step costs more"
+    )
     schedule: Shape = "inverse_sqrt"
     peak_lr: float = Field(1.5e-3, gt=0)
     warmup: int = Field(1000, ge=0, description="steps")

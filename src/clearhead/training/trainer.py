@@ -11,6 +11,7 @@ from clearhead.data.batching import TokenBatches
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
+from clearhead.fast.flat_muon import FlatMuon
 from clearhead.fast.recompute import recompute_insides
 from clearhead.models.transformer import Transformer
 from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
@@ -22,6 +23,7 @@ from clearhead.training.schedule import make_schedule
 
 log = logging.getLogger("clearhead.train")
 
+OPTIMIZERS: dict[str, type[FlatAdam | FlatMuon]] = {"adam": FlatAdam, "muon": FlatMuon}
 GIVE_UP = 10  # steps in a row without a finite gradient
 
 
@@ -35,7 +37,8 @@ class Trainer:
         ground.prepare()
         self.model = accelerate(model, ground.twins).to(ground.device).train()
         o = recipe.optimizer
-        self.optimizer = FlatAdam(self.model, o.betas, o.eps, o.weight_decay, ground.dtype)
+        kind = OPTIMIZERS[o.name]
+        self.optimizer = kind(self.model, o.betas, o.eps, o.weight_decay, ground.dtype)
         self.schedule = make_schedule(
             o.schedule, o.peak_lr, o.warmup, recipe.run.steps, model.config.d_model
         )

@@ -1,0 +1,127 @@
+"""All parameters of a model in one long vector: what an optimiser over it has for free.
+
+Parameters become views of one flat buffer and gradients of another: clipping is
+one norm, the update one fused kernel, gradient zeroing one fill. In bfloat16 the
+buffer is a rounded copy of float32 master weights, so that steps too small for
+bfloat16's 8 bits still add up (Micikevicius et al. 2018).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+
+PIECE = 2**18  # numbers that are converted at a time: 1 MB of float32, which stays in cache
+
+
+class FlatOptimizer(ABC):
+    """The vector, its gradient and its float32 masters; a subclass says how they move.
+
+    `grad_norm` of a step is measured before clipping. A step whose gradient is
+    not finite changes nothing and returns False.
+    """
+
+    def __init__(
+        self, parameters: Sequence[nn.Parameter], buffers: Iterator[Tensor], dtype: torch.dtype
+    ) -> None:
+        self.parameters = parameters
+        self.master = torch.cat([p.detach().float().flatten() for p in parameters])
+        self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
+        self.gradient = torch.zeros_like(self.working)
+        self._point_at(self.working)
+        for parameter, part in self._parts(self.gradient):
+            parameter.grad = part
+        for buffer in buffers:
+            buffer.data = buffer.data.to(dtype) if buffer.is_floating_point() else buffer.data
+        # In float32 the step's gradient is the model's own: autograd sums it up by itself.
+        same = self.working is self.master
+        self.total = self.gradient if same else torch.zeros_like(self.master)
+        self._begun = False  # whether the total holds a micro-batch of this step
+        self.grad_norm = 0.0
+
+    @abstractmethod
+    def _update(self, lr: float) -> None:
+        """Move the masters against the clipped gradient in `total`."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """Masters and moments: all that the next step depends on."""
+
+    def accumulate(self) -> None:
+        """Add the micro-batch's gradients to the step's, in float32, and clear them."""
+        if self.working is self.master:
+            return
+        if self._begun:
+            # Adding two number formats is ten times slower than converting, then adding.
+            for part, more in zip(self.total.split(PIECE), self.gradient.split(PIECE), strict=True):
+                part += more.float()
+        else:
+            self.total.copy_(self.gradient)
+        self.gradient.zero_()
+        self._begun = True
+
+    def step(self, lr: float, scale: float, max_norm: float) -> bool:
+        """Update with the accumulated gradient times `scale`, clipped to `max_norm` (0: not)."""
+        self.grad_norm = float(torch.linalg.vector_norm(self.total)) * scale
+        finite = self.grad_norm < float("inf")  # False for NaN, too
+        if finite:
+            clip = min(1.0, max_norm / (self.grad_norm + 1e-6)) if max_norm else 1.0
+            self.total.mul_(scale * clip)
+            self._update(lr)
+            self._publish()
+        if self.working is self.master:
+            self.total.zero_()
+        self._begun = False
+        return finite
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Continue from `state`, in place: the model's parameters follow.
+
+        Raises:
+            UserError: the state is of another optimiser, or of a model with other sizes.
+        """
+        if foreign := sorted(state.keys() ^ self.state().keys()):
+            raise UserError(
+                f"the saved state is of another optimiser: {', '.join(foreign)} is in one of the "
+                "two only; go on with the optimizer.name that the run was started with"
+            )
+        found, expected = state["master"].numel(), self.master.numel()
+        if found != expected:
+            raise UserError(
+                f"the saved state holds {found} numbers, the model {expected}; "
+                "go on with the sizes that the run was started with"
+            )
+        self.master.copy_(state["master"])
+        self._publish()
+
+    @contextmanager
+    def masters(self) -> Iterator[None]:
+        """Within, the model holds the float32 masters: what is saved has lost nothing."""
+        self._point_at(self.master)
+        try:
+            yield
+        finally:
+            self._point_at(self.working)
+
+    def _publish(self) -> None:
+        """The masters have changed: so do the model's weights, and whoever watches can see it."""
+        if self.working is not self.master:
+            self.working.copy_(self.master)
+        # Parameters are views that autograd does not know of.
+        torch.autograd.graph.increment_version(self.parameters)
+
+    def _point_at(self, values: Tensor) -> None:
+        for parameter, part in self._parts(values):
+            parameter.data = part
+
+    def _parts(self, flat: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
+        """Each parameter with the piece of a flat buffer that is its own, in its shape."""
+        offset = 0
+        for parameter in self.parameters:
+            end = offset + parameter.numel()
+            yield parameter, flat[offset:end].view(parameter.shape)
+            offset = end
