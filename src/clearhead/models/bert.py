@@ -1,0 +1,108 @@
+"""BERT: the encoder alone, which learns to fill in hidden words (Devlin et al. 2018)."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.blocks import (
+    ACTIVATIONS,
+    Classifier,
+    Encoder,
+    LearnedPositions,
+    MaskedLanguageHead,
+    PlainEmbeddings,
+    Pooler,
+    PostNormResidualConnection,
+)
+from clearhead.models.normal_initialization import initialize_normal
+from clearhead.models.stack import StackConfig, choose_heads, stack
+from clearhead.models.tree import tree
+
+
+@dataclass(frozen=True)
+class BertConfig(StackConfig):
+    """The sizes of a BERT; the defaults are BERT base."""
+
+    segments: int = 2  # a text may be a pair: which of the two a token belongs to
+
+
+class BertEmbeddings(nn.Module):
+    """Word, segment and position, each a learned vector; their sum, normalised.
+
+    Shape:
+        ids, segments: (batch, seq_len) -> (batch, seq_len, d_model)
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.words = PlainEmbeddings(config.d_model, config.vocab_size)
+        self.segments = nn.Embedding(config.segments, config.d_model)
+        self.positions = LearnedPositions(config.d_model, config.seq_len)
+        self.norm = config.norm()
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
+        """Look up three times, add, normalise."""
+        x = self.positions(self.words(ids) + self.segments(segments))
+        return self.dropout(self.norm(x))
+
+
+class Bert(nn.Module):
+    """Every token sees the whole text; a head makes answers of what it saw.
+
+        hidden = model(ids, padding_mask(ids, model.config.pad_id))  # (batch, seq_len, d_model)
+        logits = model.heads["masked_lm"](hidden)                    # (batch, seq_len, vocab)
+
+    Heads, each from hidden states: ``pooler`` one vector a text, ``masked_lm`` scores of
+    every word at each place, ``next_sentence`` and ``sequence`` scores of a text's labels
+    (both stand on the pooler), ``token`` scores of each token's labels.
+
+    Shape:
+        ids, segments: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = may look
+        -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: the text is longer than the positions, or an id is not in the vocabulary.
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        layers = stack(config, lambda: PostNormResidualConnection(config.dropout, config.norm()))
+        self.encoder = Encoder(layers, nn.Identity())  # post-norm: no last norm
+        self.heads = self._heads(config)
+
+    def forward(
+        self, ids: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """The last hidden states; a text without segments is all segment 0."""
+        segments = torch.zeros_like(ids) if segments is None else segments
+        return self.encoder(self.embeddings(ids, segments), mask)
+
+    @classmethod
+    def from_config(cls, config: BertConfig) -> Self:
+        """A freshly initialised model of these sizes."""
+        model = cls(config)
+        initialize_normal(model, config.initial_std)
+        return model
+
+    def _heads(self, config: BertConfig) -> nn.ModuleDict:
+        d_model, table = config.d_model, self.embeddings.words.embedding
+        activation = ACTIVATIONS[config.activation]
+        pooler = Pooler(d_model)
+        makers = {
+            "pooler": lambda: pooler,
+            "masked_lm": lambda: MaskedLanguageHead(table, activation, config.norm()),
+            "next_sentence": lambda: nn.Sequential(pooler, Classifier(d_model, 2, 0.0)),
+            "sequence": lambda: nn.Sequential(
+                pooler, Classifier(d_model, config.labels, config.dropout)
+            ),
+            "token": lambda: Classifier(d_model, config.labels, config.dropout),
+        }
+        return choose_heads(config.heads, makers)
+
+    def __repr__(self) -> str:
+        return tree(self)

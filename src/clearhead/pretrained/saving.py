@@ -1,0 +1,70 @@
+"""From a model to a directory that `transformers` loads, with the same weights to the last bit."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+from clearhead.files import atomic_save, atomic_write
+from clearhead.pretrained.families import family_of_config
+from clearhead.pretrained.family import Family
+from clearhead.pretrained.files import CONFIG, WEIGHTS
+from clearhead.pretrained.fitting import own_tensors
+
+
+def save_pretrained(
+    model: nn.Module, directory: str | Path, dtype: torch.dtype | None = None
+) -> None:
+    """Write config.json and model.safetensors, in `dtype` if given.
+
+    A model that was loaded keeps what its config.json said and the tensors that we compute
+    nothing with. Its tokenizer saves itself.
+
+    Raises:
+        UserError: a weight is NaN or infinite, no architecture of theirs has these heads, or
+            the directory cannot be written.
+    """
+    family = family_of_config(model.config)
+    origin = getattr(model, "origin", None)
+    raw = family.write(model.config, origin and origin.config)
+    tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})
+    kinds = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
+    tensors = {name: _stored(name, tensor, dtype) for name, tensor in tensors.items()}
+    if origin is None or dtype is not None:
+        raw["dtype"] = str(dtype or sorted(kinds)[0]).removeprefix("torch.")
+    directory = Path(directory)
+    atomic_save(directory / WEIGHTS, lambda path: _write(tensors, path))
+    atomic_write(directory / CONFIG, json.dumps(raw, indent=2, ensure_ascii=False) + "\n")
+
+
+def theirs(family: Family, model: nn.Module, raw: Mapping[str, object]) -> dict[str, Tensor]:
+    """A model's tensors under their names; the bare class leaves the prefix out."""
+    table, own = family.table(model.config), own_tensors(model)
+    prefix = table.prefix if family.architecture(raw) == family.bare else ""
+    return {
+        row.theirs.removeprefix(prefix): row.form.together([own[name] for name in row.ours])
+        for row in table.entries(own)
+    }
+
+
+def _stored(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    stored = tensor.detach().to("cpu", dtype or tensor.dtype).contiguous()
+    if not stored.isfinite().all():
+        kind = str(stored.dtype).removeprefix("torch.")
+        raise UserError(
+            f"{name} holds NaN or infinity as {kind}; such a model is not saved: "
+            "go back to an earlier checkpoint, or save as float32"
+        )
+    return stored
+
+
+def _write(tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except safetensors.SafetensorError as error:  # its name for a full disk
+        raise OSError(str(error)) from error
