@@ -1,10 +1,12 @@
 """The families that we have, by the name that a config.json gives them."""
 
 from clearhead.errors import UserError
-from clearhead.pretrained import bert
+from clearhead.pretrained import bert, esm, gpt
 from clearhead.pretrained.family import Family, Raw
 
-FAMILIES: dict[str, Family] = {module.FAMILY.model_type: module.FAMILY for module in (bert,)}
+FAMILIES: dict[str, Family] = {
+    module.FAMILY.model_type: module.FAMILY for module in (bert, gpt, esm)
+}
 
 
 def family_of(raw: Raw, origin: str) -> Family:

@@ -43,10 +43,20 @@ class Family:
             UserError: their model computes something that ours does not, or a size does not do.
         """
         self._check_fixed(raw)
-        values = {ours: raw[key] for ours, key in self.fields.items() if raw.get(key) is not None}
+        told = {
+            ours: raw[key]
+            for ours, key in self.fields.items()
+            if key in raw and (raw[key] is not None or ours.endswith("_id"))
+        }
+        values = {ours: self._whole(ours, value) for ours, value in told.items()}
         if "heads" in self.config.__dataclass_fields__:
             values["heads"] = self._heads(raw, held)
         return self.config(**values | self.counted(raw))
+
+    def _whole(self, ours: str, value: Any) -> Any:
+        """10000.0 is a whole number, too."""
+        whole = self.config.__dataclass_fields__[ours].type is int
+        return int(value) if whole and isinstance(value, float) and value.is_integer() else value
 
     def counted(self, raw: Raw) -> dict[str, Any]:
         """Sizes that their file tells in another way."""

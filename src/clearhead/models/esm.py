@@ -1,0 +1,113 @@
+"""ESM-2: BERT's task on proteins, where residues are the words (Lin et al. 2022)."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.blocks import (
+    ACTIVATIONS,
+    Classifier,
+    Encoder,
+    MaskedLanguageHead,
+    Pooler,
+    ResidualConnection,
+    RotaryMultiHeadAttentionBlock,
+    RotaryPositions,
+    TokenDropoutEmbeddings,
+)
+from clearhead.errors import UserError
+from clearhead.models.normal_initialization import initialize_normal
+from clearhead.models.stack import StackConfig, choose_heads, stack
+from clearhead.models.tree import tree
+
+
+@dataclass(frozen=True)
+class EsmConfig(StackConfig):
+    """The sizes of an ESM-2; the defaults are the smallest, of 8 million parameters."""
+
+    vocab_size: int = 33
+    seq_len: int = 1026  # 1,024 residues between <cls> and <eos>
+    d_model: int = 320
+    layers: int = 6
+    h: int = 20
+    d_ff: int = 1280
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    eps: float = 1e-5
+    pad_id: int | None = 1
+    mask_id: int = 32
+    rotary_base: int = 10000
+
+
+class Esm(nn.Module):
+    """Every residue sees the whole chain, and only how far away the others stand.
+
+        hidden = model(ids, padding_mask(ids, model.config.pad_id))  # (batch, seq_len, d_model)
+        logits = model.heads["masked_lm"](hidden)                    # (batch, seq_len, vocab)
+
+    Heads, each from hidden states: ``masked_lm`` scores of every residue at each place,
+    ``pooler`` one vector a protein, ``sequence`` scores of a protein's labels, ``token`` scores
+    of each residue's labels.
+
+    Shape:
+        ids: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = no padding
+        -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: the chain is longer than those of training, or an id is not in the alphabet.
+    """
+
+    def __init__(self, config: EsmConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = TokenDropoutEmbeddings(config.d_model, config.vocab_size, config.mask_id)
+        rotary = RotaryPositions(config.d_model // config.h, config.rotary_base)  # one for all
+        layers = stack(
+            config,
+            lambda: ResidualConnection(config.dropout, config.norm()),
+            lambda: RotaryMultiHeadAttentionBlock(
+                config.d_model, config.h, config.attention_dropout, rotary
+            ),
+        )
+        self.encoder = Encoder(layers, config.norm())
+        self.heads = self._heads(config)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The last hidden states; without a mask nothing is padding."""
+        if ids.shape[1] > self.config.seq_len:
+            raise UserError(
+                f"the chain has {ids.shape[1]} tokens, signs included, but this model has "
+                f"seq_len={self.config.seq_len}; shorten or split it"
+            )
+        if mask is None:
+            mask = torch.ones_like(ids, dtype=torch.bool)[:, None, None]
+        return self.encoder(self.embed(ids, mask), mask)
+
+    @classmethod
+    def from_config(cls, config: EsmConfig) -> Self:
+        """A freshly initialised model of these sizes."""
+        model = cls(config)
+        initialize_normal(model, config.initial_std)
+        return model
+
+    def _heads(self, config: EsmConfig) -> nn.ModuleDict:
+        d_model, labels = config.d_model, config.labels
+        activation = ACTIVATIONS[config.activation]
+        makers = {
+            "pooler": lambda: Pooler(d_model),
+            "masked_lm": lambda: MaskedLanguageHead(
+                self.embed.embedding, activation, config.norm()
+            ),
+            "sequence": lambda: nn.Sequential(
+                nn.Dropout(config.dropout),
+                Pooler(d_model),
+                Classifier(d_model, labels, config.dropout),
+            ),
+            "token": lambda: Classifier(d_model, labels, config.dropout),
+        }
+        return choose_heads(config.heads, makers)
+
+    def __repr__(self) -> str:
+        return tree(self)

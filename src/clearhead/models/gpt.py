@@ -1,0 +1,85 @@
+"""GPT-2: the decoder alone, which learns to say the next word (Radford et al. 2019)."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor, nn
+
+from clearhead.blocks import (
+    Encoder,
+    LearnedPositions,
+    PlainEmbeddings,
+    ResidualConnection,
+    TiedProjection,
+    look_ahead_mask,
+)
+from clearhead.models.normal_initialization import initialize_normal, shrink_what_is_added
+from clearhead.models.stack import StackConfig, stack
+from clearhead.models.tree import tree
+
+
+@dataclass(frozen=True)
+class GptConfig(StackConfig):
+    """The sizes of a GPT-2; the defaults are the small one."""
+
+    seq_len: int = 1024
+    activation: str = "gelu_new"
+    eps: float = 1e-5
+    embedding_dropout: float = 0.1
+    pad_id: int | None = None  # its texts had no padding
+    bos_id: int | None = 50256
+    eos_id: int | None = 50256
+
+
+class Gpt(nn.Module):
+    """Every token sees what stands before it, and says what comes next.
+
+        hidden = model(ids)            # (batch, seq_len, d_model)
+        logits = model.logits(hidden)  # (batch, seq_len, vocab): of the token after each
+
+    A decoder that has no source to look at has no cross-attention, and a decoder block
+    without cross-attention is an encoder block: only the look-ahead mask makes it one that
+    writes. Hence ``decoder`` is an `Encoder`.
+
+    Shape:
+        ids: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = no padding
+        -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: the text is longer than the positions, or an id is not in the vocabulary.
+    """
+
+    def __init__(self, config: GptConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = PlainEmbeddings(config.d_model, config.vocab_size)
+        self.positions = LearnedPositions(config.d_model, config.seq_len, config.embedding_dropout)
+        layers = stack(config, lambda: ResidualConnection(config.dropout, config.norm()))
+        self.decoder = Encoder(layers, config.norm())
+        self.projection_layer = TiedProjection(self.embed.embedding)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The last hidden states: position t knows ids 0 … t."""
+        allowed = look_ahead_mask(ids.shape[1], ids.device)
+        if mask is not None:
+            allowed = allowed & mask
+        return self.decoder(self.positions(self.embed(ids)), allowed)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """(..., d_model) -> (..., vocab) scores of the next token, before the softmax."""
+        return self.projection_layer.logits(x)
+
+    def project(self, x: Tensor) -> Tensor:
+        """(..., d_model) -> (..., vocab) log-probabilities of the next token."""
+        return self.projection_layer(x)
+
+    @classmethod
+    def from_config(cls, config: GptConfig) -> Self:
+        """A freshly initialised model of these sizes."""
+        model = cls(config)
+        initialize_normal(model, config.initial_std)
+        shrink_what_is_added(model, config.initial_std, config.layers)
+        return model
+
+    def __repr__(self) -> str:
+        return tree(self)
