@@ -1,0 +1,119 @@
+"""Watching changes nothing, finds everything by its path, and leaves no trace."""
+
+import time
+
+import pytest
+import torch
+
+from clearhead.blocks import decoder_mask, padding_mask
+from clearhead.errors import UserError
+from clearhead.explain.capture import capture, watchable
+from clearhead.models import Transformer, TransformerConfig
+from tests.explain import tiny
+
+BATCH, SRC_LEN, TGT_LEN, PAD = 2, 7, 5, 0
+
+
+def inputs() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    src = torch.randint(3, 90, (BATCH, SRC_LEN), generator=generator)
+    tgt = torch.randint(3, 90, (BATCH, TGT_LEN), generator=generator)
+    src[1, -2:] = tgt[1, -1:] = PAD
+    return src, tgt, padding_mask(src, PAD), decoder_mask(tgt, PAD)
+
+
+def test_outputs_and_gradients_with_and_without_capture_are_bit_identical() -> None:
+    model = tiny.model().train()
+
+    def run() -> list[torch.Tensor]:
+        torch.manual_seed(7)  # dropout included
+        model.zero_grad()
+        output = model(*inputs())
+        output[..., 4].sum().backward()
+        return [
+            output.detach(),
+            *(p.grad.clone() for p in model.parameters() if p.grad is not None),
+        ]
+
+    plain = run()
+    with capture(model, *watchable(model)):
+        watched = run()
+    assert all(torch.equal(a, b) for a, b in zip(plain, watched, strict=True))
+
+
+def test_weights_are_before_dropout_and_every_row_that_may_look_sums_to_one() -> None:
+    model = tiny.model().train()
+    with capture(model, "*.layers.*.*.weights") as seen:
+        model(*inputs())
+    assert len(seen) == tiny.ENCODER_LAYERS + 2 * tiny.DECODER_LAYERS
+    for path, weights in seen.items():
+        keys = TGT_LEN if path.startswith("decoder") and "self" in path else SRC_LEN
+        queries = SRC_LEN if path.startswith("encoder") else TGT_LEN
+        assert weights.shape == (BATCH, tiny.HEADS, queries, keys)
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+def test_outputs_are_those_of_the_modules() -> None:
+    model = tiny.model()
+    src, tgt, src_mask, tgt_mask = inputs()
+    with capture(model, "encoder", "decoder", "encoder.layers.2") as seen:
+        output = model(src, tgt, src_mask, tgt_mask)
+    assert torch.equal(model.project(seen["decoder"]), output)
+    assert torch.equal(
+        model.encoder.get_submodule("norm")(seen["encoder.layers.2"]), seen["encoder"]
+    )
+
+
+def test_a_star_is_one_step_of_a_path() -> None:
+    model = tiny.model()
+    with capture(model, "encoder.layers.*") as seen:
+        model(*inputs())
+    assert list(seen) == [f"encoder.layers.{i}" for i in range(tiny.ENCODER_LAYERS)]
+
+
+def test_after_capture_the_model_is_as_before() -> None:
+    model = tiny.model()
+    block = model.get_submodule("decoder.layers.0.cross_attention_block")
+    with pytest.raises(RuntimeError, match="stop"), capture(model, *watchable(model)):
+        model(*inputs())
+        raise RuntimeError("stop")
+    assert all(not module._forward_hooks for module in model.modules())
+    assert block.keep_attention_scores is False
+    assert block.attention_scores is None
+
+
+def test_a_watcher_who_was_there_before_keeps_watching() -> None:
+    model = tiny.model()
+    block = model.get_submodule("encoder.layers.0.self_attention_block")
+    block.keep_attention_scores = True
+    with capture(model, "encoder.layers.0.self_attention_block.weights"):
+        model(*inputs())
+    assert block.keep_attention_scores is True
+    assert block.attention_scores is not None
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    nearest = r"'encoder.layer.0'; did you mean 'encoder.layers.0'"
+    with pytest.raises(UserError, match=nearest), capture(tiny.model(), "encoder.layer.0"):
+        pass
+
+
+def test_capture_of_one_layer_costs_at_most_a_tenth_of_the_time() -> None:
+    """The best of many alternating runs: a busy machine slows both sides."""
+    config = TransformerConfig(
+        90, 90, d_model=64, h=4, d_ff=128, encoder_layers=2, decoder_layers=2
+    )
+    model = Transformer.from_config(config).eval()
+    src = torch.randint(3, 90, (8, 60))
+    masks = padding_mask(src, PAD), decoder_mask(src, PAD)
+
+    def seconds(*names: str) -> float:
+        with torch.inference_mode(), capture(model, *names):
+            start = time.perf_counter()
+            model(src, src, *masks)
+            return time.perf_counter() - start
+
+    layer = [name for name in watchable(model) if name.startswith("decoder.layers.1")]
+    pairs = [(seconds(), seconds(*layer)) for _ in range(40)]
+    plain, watched = (min(side) for side in zip(*pairs, strict=True))
+    assert watched <= 1.10 * plain, f"{watched:.5f} s with capture, {plain:.5f} s without"
