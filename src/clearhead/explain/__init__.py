@@ -1,1 +1,27 @@
-"""See inside: shapes, pictures, the attention view. The model does not know that it is watched."""
+"""Seeing inside a model that does not know it is watched.
+
+`import clearhead.explain` is cheap: a name below brings its room with it when it is
+first used.
+"""
+
+from importlib import import_module
+
+_HOME = {
+    "trace": "clearhead.explain.tracer",
+    "Trace": "clearhead.explain.tracer",
+}
+
+__all__ = ["Trace", "trace"]
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name from its room on first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'clearhead.explain' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

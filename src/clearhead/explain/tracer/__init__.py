@@ -1,0 +1,7 @@
+"""The shape tracer: what happens to every axis on the way through a module."""
+
+from clearhead.explain.tracer.mistake import Mistake
+from clearhead.explain.tracer.rows import Operand, Row
+from clearhead.explain.tracer.tracing import Trace, trace
+
+__all__ = ["Mistake", "Operand", "Row", "Trace", "trace"]

@@ -1,0 +1,141 @@
+"""Names for what a model is given, from the names of its arguments and their ranks.
+
+Only here sizes may speak, and only against the model's own attributes; from here on
+names travel with the tensors.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+from clearhead.explain.tracer.axis import STRETCHES, Axis, Shape, canonical
+from clearhead.explain.tracer.sizes import Sizes
+
+_SOURCE = re.compile(r"^(src|source|enc|memory|context)", re.IGNORECASE)
+_TARGET = re.compile(r"^(tgt|trg|target|dec)", re.IGNORECASE)
+_KEYS = re.compile(r"^(k|v|keys?|values?)$", re.IGNORECASE)
+
+
+def name_inputs(
+    module: Callable[..., Any], inputs: Sequence[Any], axes: Mapping[str, str], sizes: Sizes
+) -> list[tuple[Tensor, Shape]]:
+    """Every tensor input with its axes; `axes` says `{"x": "batch seq_len d_model"}` oneself.
+
+    Raises:
+        UserError: `axes` names an argument that is not there, or too few or many axes.
+    """
+    given = _arguments(module, inputs)
+    tensors = {word: value for word, value in given.items() if isinstance(value, Tensor)}
+    if unknown := sorted(set(axes) - set(tensors)):
+        raise UserError(
+            f"axes names {unknown[0]!r}, which is no tensor argument; "
+            f"choose from {', '.join(tensors) or 'none'}"
+        )
+    namer = _Namer(module, tensors, sizes)
+    return [
+        (value, _spelled(word, value, axes[word]) if word in axes else namer.name(word, value))
+        for word, value in tensors.items()
+    ]
+
+
+def _arguments(module: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
+    function = module.forward if isinstance(module, nn.Module) else module
+    try:
+        return dict(inspect.signature(function).bind_partial(*inputs).arguments)
+    except (TypeError, ValueError):
+        return {f"input {i + 1}": value for i, value in enumerate(inputs)}
+
+
+def _spelled(word: str, tensor: Tensor, text: str) -> Shape:
+    words = text.replace(",", " ").strip("( )").split()
+    if len(words) != tensor.dim():
+        raise UserError(
+            f"axes gives {word} {len(words)} names ({text}), but it has {tensor.dim()} axes "
+            f"{tuple(tensor.shape)}; give one name an axis"
+        )
+    return tuple(
+        Axis(size, canonical(name) or name, f"axis {i} of {word}", sure=True)
+        for i, (name, size) in enumerate(zip(words, tensor.shape, strict=True))
+    )
+
+
+class _Namer:
+    def __init__(
+        self, module: Callable[..., Any], tensors: dict[str, Tensor], sizes: Sizes
+    ) -> None:
+        self.tensors, self.sizes = tensors, sizes
+        self.batch_first = getattr(module, "batch_first", True)
+        words = list(tensors)
+        self.two_sided = any(map(_TARGET.match, words)) or (
+            any(map(_SOURCE.match, words)) and not all("mask" in w for w in words[1:])
+        )
+        self.reads_source = any(map(_SOURCE.match, words))
+        lengths = {t.shape[-2] for w, t in tensors.items() if t.dim() > 2 and "mask" not in w}
+        self.apart = len(lengths) > 1
+
+    def name(self, word: str, tensor: Tensor) -> Shape:
+        """The axes of one argument."""
+        if "mask" in word.lower() or word.lower() in ("allowed", "attn_bias"):
+            wanted = self._mask(word, tensor)
+        elif tensor.is_floating_point():
+            wanted = self._vectors(word, tensor)
+        else:
+            wanted = [self.length(word)] if tensor.dim() == 1 else ["batch", self.length(word)]
+        wanted += [""] * (tensor.dim() - len(wanted))
+        return tuple(
+            Axis(size, name, f"axis {i} of {word}", sure=bool(name))
+            for i, (size, name) in enumerate(zip(tensor.shape, wanted, strict=False))
+        )
+
+    def length(self, word: str) -> str:
+        """Which of the lengths an argument of this name has."""
+        if _SOURCE.match(word) or (self.apart and _KEYS.match(word)):
+            return "src_len"
+        if _TARGET.match(word) or self.two_sided or self.apart:
+            return "tgt_len"
+        return "src_len" if self.reads_source else "seq_len"
+
+    def _vectors(self, word: str, tensor: Tensor) -> list[str]:
+        """(batch, length, d_model), unless the model's d_model stands elsewhere."""
+        shape, length = tensor.shape, self.length(word)
+        width = self._width(shape[-1]) if shape else ""
+        if len(shape) == 4:
+            return ["batch", "h", length, "d_k"]
+        if len(shape) == 3 and width == "features" and self._width(shape[1]) == "d_model":
+            return ["batch", "d_model", length]
+        if len(shape) == 3:
+            return ["batch", length, width] if self.batch_first else [length, "batch", width]
+        return ([length, width] if len(shape) == 2 and width == "d_model" else ["batch", width])[
+            : len(shape)
+        ]
+
+    def _width(self, size: int) -> str:
+        """What an axis of features is called: by the model's attributes, else d_model."""
+        name, _ = self.sizes.name("", size)
+        known = self.sizes.value("d_model")
+        if name and (name == "d_model" or known is None or known != size):
+            return name
+        return "d_model" if known in (None, size) else "features"
+
+    def _mask(self, word: str, tensor: Tensor) -> list[str]:
+        """(batch, 1, query, key), aligned from the right; (batch, key) for a padding mask."""
+        key = self.length(word)
+        shape = tensor.shape
+        batch = next(iter(self.tensors.values())).shape[0]
+        if len(shape) == 2 and shape[0] == batch != shape[1]:
+            return ["batch", key]
+        query = self._query(key, shape[-2]) if len(shape) > 1 else ""
+        front = {3: ["batch"], 4: ["batch", "h"]}.get(len(shape), [])
+        wanted = [*front, query, key][-len(shape) :]
+        return [STRETCHES if s == 1 else name for s, name in zip(shape, wanted, strict=False)]
+
+    def _query(self, key: str, size: int) -> str:
+        """A source mask in cross-attention has the target's rows, if it has rows at all."""
+        for word, tensor in self.tensors.items():
+            if "mask" not in word and tensor.dim() > 1 and tensor.shape[1] == size:
+                return self.length(word) if self.length(word) != key else key
+        return key

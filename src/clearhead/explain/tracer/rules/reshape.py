@@ -1,0 +1,169 @@
+"""The same numbers under other axes: split, merged, stretched."""
+
+from collections.abc import Sequence
+
+from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, joined, names, one
+from clearhead.explain.tracer.call import Call
+from clearhead.explain.tracer.hints import Hint
+
+Group = tuple[Shape, list[int], list[Hint]]
+
+
+def view(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """Runs of axes whose sizes have equal products belong together."""
+    hints = call.size_hints(_written_after(call), len(wanted))
+    return regroup(call, call.shape(0), wanted, hints)
+
+
+def _written_after(call: Call) -> int:
+    """`torch.reshape(x, shape)` has its sizes in the second place, `x.view(…)` in the first."""
+    node = call.place.node if call.place else None
+    written = len(getattr(node, "args", []))
+    packed = len(call.args) == 2 and isinstance(call.args[1], list | tuple)
+    return 1 if packed and written == 2 else 0
+
+
+def regroup(call: Call, axes: Shape, wanted: Sequence[int], hints: list[Hint]) -> Shape:
+    """Name the new axes run by run."""
+    result: list[Axis] = []
+    for old, new, words in groups(axes, wanted, hints):
+        if len(old) == len(new) == 1:
+            result.append(_kept(call, old[0], words[0]))
+        elif len(new) == 1:
+            result.append(_merged(call, old, new[0], words[0]))
+        elif len(old) == 1:
+            result.extend(_split(call, old[0], new, words))
+        else:
+            result.extend(_cut_across(call, old, new, words))
+    return tuple(result)
+
+
+def groups(axes: Shape, wanted: Sequence[int], hints: list[Hint]) -> list[Group]:
+    """The shortest runs of old and new axes that hold equally many numbers."""
+    found: list[Group] = []
+    i = j = 0
+    while i < len(axes) or j < len(wanted):
+        old, new = i, j
+        i, j = min(i + 1, len(axes)), min(j + 1, len(wanted))
+        while (have := _product(axes[old:i])) != (want := _numbers(wanted[new:j])):
+            if have < want and i < len(axes):
+                i += 1
+            elif have > want and j < len(wanted):
+                j += 1
+            else:
+                i, j = len(axes), len(wanted)
+                break
+        found.append((tuple(axes[old:i]), list(wanted[new:j]), hints[new:j]))
+    return found
+
+
+def _product(axes: Shape) -> int:
+    return _numbers([axis.size for axis in axes])
+
+
+def _numbers(values: Sequence[int]) -> int:
+    product = 1
+    for value in values:
+        product *= value
+    return product
+
+
+def _kept(call: Call, axis: Axis, hint: Hint) -> Axis:
+    """The axis itself, unless the code calls it something that it cannot be."""
+    if isinstance(hint, Axis):
+        call.meet(axis, hint)
+    elif hint and not axis.known.name:
+        return call.new_axis(axis.size, hint, axis.story)
+    elif hint and not _may_be(axis.label, hint):
+        call.doubts.append(
+            f"{call.name} takes {axis.label} for {hint}: both happen to be {axis.size}"
+        )
+    return axis
+
+
+def _may_be(name: str, hint: str) -> bool:
+    return name == hint or (name in LENGTHS and hint in LENGTHS) or "·" in hint + name
+
+
+def _merged(call: Call, old: Shape, size: int, hint: Hint) -> Axis:
+    real = [axis for axis in old if not axis.stretches] or list(old)
+    if len(real) == 1:
+        return real[0]
+    origin = f"{joined(real)} merged by {call.here}"
+    name = call.sizes.name(call.path, size)[0]
+    features = not {axis.label for axis in real} & (LENGTHS | {"batch"})
+    word = hint if isinstance(hint, str) and "·" not in hint else name if features else ""
+    return Axis(size, word or joined(real), origin, sure=True)
+
+
+def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Axis]:
+    origin = f"{axis.label} ({axis.size}) split by {call.here}"
+    made = [call.new_axis(size, hint, origin) for size, hint in zip(new, words, strict=True)]
+    if [part.label for part in made].count("h") == 1 and len(made) == 2:
+        for part in made:
+            if not part.known.name:  # what one head gets of the width
+                part.name, part.sure = "d_k", False
+    return [axis if part.size == axis.size else part for part in made]
+
+
+def _cut_across(call: Call, old: Shape, new: list[int], words: list[Hint]) -> list[Axis]:
+    made = [
+        call.new_axis(size, hint, f"{joined(old)} read anew by {call.here}")
+        for size, hint in zip(new, words, strict=True)
+    ]
+    if sum(not axis.stretches for axis in old) > 1 and sum(size > 1 for size in new) > 1:
+        call.doubts.append(
+            f"{call.name} reads {names(old)} row by row as {names(made)}: numbers of different "
+            f"{old[0].label} and {old[1].label} get mixed; was a transpose meant?"
+        )
+    return made
+
+
+def flatten(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """Neighbours laid end to end."""
+    return regroup(call, call.shape(0), wanted, [None] * len(wanted))
+
+
+def unflatten(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """One axis split."""
+    axes, dim = call.shape(0), call.argument(1, "dim")
+    if not isinstance(dim, int):
+        return None
+    dim %= len(axes)
+    count = len(wanted) - len(axes) + 1
+    hints = call.size_hints(1, count)
+    new = list(wanted[dim : dim + count])
+    return (*axes[:dim], *_split(call, axes[dim], new, hints), *axes[dim + 1 :])
+
+
+def unsqueeze(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """A 1 in between."""
+    axes, dim = call.shape(0), call.argument(1, "dim")
+    dim %= len(axes) + 1
+    return (*axes[:dim], one(f"added by {call.here}"), *axes[dim:])
+
+
+def squeeze(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """Without its ones."""
+    axes, dim = call.shape(0), call.argument(1, "dim")
+    dims = range(len(axes)) if dim is None else [dim] if isinstance(dim, int) else dim
+    gone = {d % len(axes) for d in dims if axes[d].size == 1}
+    return tuple(axis for i, axis in enumerate(axes) if i not in gone)
+
+
+def expand(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """Ones get a size; what is new stands in front."""
+    axes = call.shape(0)
+    hints = call.size_hints(_written_after(call), len(wanted))
+    padded = (*[one()] * (len(wanted) - len(axes)), *axes)
+    return tuple(
+        axis if axis.size == size else call.new_axis(size, hint, f"stretched by {call.here}")
+        for axis, size, hint in zip(padded, wanted, hints, strict=True)
+    )
+
+
+RULES = {
+    "view": view, "reshape": view, "flatten": flatten, "unflatten": unflatten,
+    "unsqueeze": unsqueeze, "squeeze": squeeze, "expand": expand, "broadcast_to": expand,
+    "repeat": expand, "tile": expand,
+}  # fmt: skip
