@@ -12,9 +12,10 @@ from clearhead.pretrained.table import Row, Table
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a file holds for a model: tensors under our names, and those only carried along."""
+    """What a file holds for a model: weights and formulas under our names, the rest as it was."""
 
-    ours: dict[str, Tensor]
+    weights: dict[str, Tensor]
+    formulas: dict[str, Tensor]
     carried: dict[str, Tensor]
 
 
@@ -31,7 +32,8 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
             both shapes), or copies that the model ties together differ.
     """
     own = own_tensors(model)
-    ours: dict[str, Tensor] = {}
+    weights: dict[str, Tensor] = {}
+    formulas: dict[str, Tensor] = {}
     missing, misshaped = [], []
     left = dict(tensors)
     for row in table.entries(own):
@@ -42,7 +44,8 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
         if names:
             given = _only(tensors, names, origin)
             if given.shape == wanted.shape:
-                ours.update(zip(row.ours, _apart(row, given), strict=True))
+                known = formulas if row.formula else weights
+                known.update(zip(row.ours, _apart(row, given), strict=True))
             else:
                 misshaped.append(f"{names[0]} {_shape(given)} where {_shape(wanted)} fits")
         elif not row.formula:
@@ -54,7 +57,7 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
         if name not in carried and not table.is_dropped(name)
     ]
     _refuse(missing, extra, misshaped, origin)
-    return Fitted(ours, carried)
+    return Fitted(weights, formulas, carried)
 
 
 def _apart(row: Row, given: Tensor) -> list[Tensor]:

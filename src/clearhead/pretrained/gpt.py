@@ -10,7 +10,7 @@ _THEIRS, _OURS = "transformer.h.{n}", "decoder.layers.{n}"
 
 
 def _conv1d(theirs: str, *ours: str) -> tuple[Row, Row]:
-    """A matrix (in, out), transposed for us, and its bias; several of ours stand in one of theirs."""
+    """A matrix (in, out) and its bias; several of ours stand side by side in one of theirs."""
 
     def row(kind: str, form: Form) -> Row:
         names = tuple(f"{_OURS}.{name}.{kind}" for name in ours)

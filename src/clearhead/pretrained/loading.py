@@ -1,6 +1,6 @@
 """From a directory or a name to a model that computes, or one line that says why not."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ class Origin:
     """What a loaded model remembers of its files: what we do not use is written back as it was."""
 
     config: Mapping[str, Any]
+    formulas: Collection[str]
     carried: Mapping[str, Tensor]
 
 
@@ -53,8 +54,10 @@ def model_of(
         model = family.build(config)
     fitted = fit(family.table(config), model, tensors, origin)
     own = own_tensors(model)
-    for name, tensor in fitted.ours.items():
+    for name, tensor in fitted.weights.items():
         # Into what is there: a matrix that others share stays shared.
         own[name].data = tensor.to(dtype or tensor.dtype)
-    model.__dict__["origin"] = Origin(raw, fitted.carried)
+    for name, tensor in fitted.formulas.items():  # angles would suffer from fewer bits
+        own[name].data = tensor if dtype is None else tensor.to(own[name].dtype)
+    model.__dict__["origin"] = Origin(raw, set(fitted.formulas), fitted.carried)
     return model.eval()

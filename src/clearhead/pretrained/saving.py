@@ -45,10 +45,12 @@ def save_pretrained(
 def theirs(family: Family, model: nn.Module, raw: Mapping[str, object]) -> dict[str, Tensor]:
     """A model's tensors under their names; the bare class leaves the prefix out."""
     table, own = family.table(model.config), own_tensors(model)
+    known = origin.formulas if (origin := getattr(model, "origin", None)) else ()
     prefix = table.prefix if family.architecture(raw) == family.bare else ""
     return {
         row.theirs.removeprefix(prefix): row.form.together([own[name] for name in row.ours])
         for row in table.entries(own)
+        if not row.formula or row.ours[0] in known
     }
 
 

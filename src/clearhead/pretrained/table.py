@@ -26,6 +26,8 @@ STACKED = Form(lambda theirs, n: theirs.chunk(n), torch.cat)
 TRANSPOSED = Form(lambda theirs, n: theirs.t().chunk(n), lambda ours: torch.cat(ours).t())
 # (1, n) where we have (n,)
 ONE_ROW = Form(lambda theirs, n: [theirs[0]], lambda ours: ours[0].unsqueeze(0))
+# (m, n) where we have (1, m, n)
+ONE_BATCH = Form(lambda theirs, n: [theirs.unsqueeze(0)], lambda ours: ours[0][0])
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Row:
     """One tensor of theirs and the one or more of ours that it holds; {n} is a layer's number.
 
     `also` are further names of it: of older files, and of copies that are tied to it.
-    A `formula` is a tensor that may be missing, for we can compute it.
+    A `formula` is a tensor that may be missing, for we can compute it; if it is there it is
+    used as it stands.
     """
 
     theirs: str

@@ -1,0 +1,123 @@
+"""Marian's files (`transformers`: MarianMTModel)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from clearhead.errors import UserError
+from clearhead.models.marian import Marian, MarianConfig
+from clearhead.pretrained.family import Family, Raw
+from clearhead.pretrained.table import ONE_BATCH, ONE_ROW, Row, Table, linears, norms, tensor
+
+_ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
+_SUBLAYERS = {"self_attn": "self_attention_block", "encoder_attn": "cross_attention_block"}
+_NORMS = {
+    "encoder": ("self_attn_layer_norm", "final_layer_norm"),
+    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+}
+
+
+def _half(name: str) -> tuple[Row, ...]:
+    """The layers of the encoder, or of the decoder; an encoder's have no cross-attention."""
+    theirs, ours = f"model.{name}.layers.{{n}}", f"{name}.layers.{{n}}"
+    attentions = {
+        f"{theirs}.{sublayer}.{matrix}": f"{ours}.{block}.{w}"
+        for sublayer, block in _SUBLAYERS.items()
+        for matrix, w in _ATTENTION.items()
+    }
+    feed_forward = {
+        f"{theirs}.fc1": f"{ours}.feed_forward_block.linear_1",
+        f"{theirs}.fc2": f"{ours}.feed_forward_block.linear_2",
+    }
+    residuals = {
+        f"{theirs}.{norm}": f"{ours}.residual_connections.{i}.norm"
+        for i, norm in enumerate(_NORMS[name])
+    }
+    return *linears(attentions | feed_forward), *norms(residuals)
+
+
+_READER, _WRITER = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+_SHARED = (
+    tensor(
+        "model.shared.weight", "src_embed.embedding.weight", (_READER, _WRITER, "lm_head.weight")
+    ),
+)
+_SEPARATE = (
+    tensor(_READER, "src_embed.embedding.weight"),
+    tensor(_WRITER, "tgt_embed.embedding.weight", ("lm_head.weight",)),
+)
+_ROWS = (
+    *_half("encoder"),
+    *_half("decoder"),
+    Row("final_logits_bias", ("projection_layer.proj.bias",), ONE_ROW),
+    Row("model.encoder.embed_positions.weight", ("src_pos.pe",), ONE_BATCH, formula=True),
+    Row("model.decoder.embed_positions.weight", ("tgt_pos.pe",), ONE_BATCH, formula=True),
+)
+TABLES = {
+    shared: Table("", (*words, *_ROWS)) for shared, words in ((True, _SHARED), (False, _SEPARATE))
+}
+
+
+class MarianFamily(Family):
+    """Its two halves may differ in more than their depth; ours may not."""
+
+    def read(self, raw: Raw, held: Callable[[str], bool]) -> Any:
+        """As `Family.read`."""
+        for key in ("attention_heads", "ffn_dim"):
+            halves = [raw.get(f"{half}_{key}") for half in ("encoder", "decoder")]
+            if halves[0] != halves[1]:
+                raise UserError(
+                    f"this marian model has encoder_{key}={halves[0]} and decoder_{key}="
+                    f"{halves[1]}, and ours has one for both; give another model"
+                )
+        return super().read(raw, held)
+
+    def counted(self, raw: Raw) -> dict[str, Any]:
+        """As `Family.counted`: a model of one vocabulary need not say it twice."""
+        return {} if raw.get("decoder_vocab_size") else {"tgt_vocab_size": raw["vocab_size"]}
+
+    def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
+        """As `Family.write`."""
+        raw = super().write(config, origin)
+        raw["decoder_attention_heads"] = config.h
+        raw["decoder_ffn_dim"] = config.d_ff
+        return raw
+
+
+FAMILY = MarianFamily(
+    model_type="marian",
+    config=MarianConfig,
+    build=Marian.assemble,
+    fields={
+        "src_vocab_size": "vocab_size",
+        "tgt_vocab_size": "decoder_vocab_size",
+        "src_seq_len": "max_position_embeddings",
+        "tgt_seq_len": "max_position_embeddings",
+        "d_model": "d_model",
+        "encoder_layers": "encoder_layers",
+        "decoder_layers": "decoder_layers",
+        "h": "encoder_attention_heads",
+        "d_ff": "encoder_ffn_dim",
+        "dropout": "dropout",
+        "attention_dropout": "attention_dropout",
+        "activation_dropout": "activation_dropout",
+        "activation": "activation_function",
+        "scale_embedding": "scale_embedding",
+        "initial_std": "init_std",
+        "tie_embeddings": "share_encoder_decoder_embeddings",
+        "pad_id": "pad_token_id",
+        "bos_id": "decoder_start_token_id",
+        "eos_id": "eos_token_id",
+    },
+    fixed={
+        "normalize_before": (False,),
+        "normalize_embedding": (False,),
+        "add_final_layer_norm": (False,),
+        "static_position_embeddings": (True,),
+        "is_decoder": (False,),
+        "is_encoder_decoder": (True,),
+        "tie_word_embeddings": (True,),
+    },
+    architectures={"MarianMTModel": ()},
+    heads={},
+    table=lambda config: TABLES[config.tie_embeddings],
+)
