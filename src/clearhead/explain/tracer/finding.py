@@ -6,7 +6,7 @@ from itertools import pairwise, zip_longest
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axis import Axis, Shape, joined, numel, one
+from clearhead.explain.tracer.axis import Axis, Shape, joined, names, numel, one
 from clearhead.explain.tracer.call import Call
 from clearhead.explain.tracer.rows import Operand
 from clearhead.explain.tracer.rules.pick import getitem
@@ -29,11 +29,25 @@ class Finding:
     place_b: int = 0
 
 
-def find(call: Call, inputs: Sequence[Operand]) -> Finding | None:
+def find(call: Call, inputs: Sequence[Operand], error: Exception) -> Finding | None:
     """The first pair of axes that do not fit, or None if shapes are not to blame."""
     shapes = [operand.shape for operand in inputs]
+    if isinstance(error, IndexError) and "Dimension out of range" in str(error) and shapes:
+        return _rank(call, shapes[0])
     finder = _FINDERS.get(call.name, _broadcast)
     return finder(call, shapes) if shapes else None
+
+
+def _rank(call: Call, shape: Shape) -> Finding | None:
+    """An axis was asked for that is not there."""
+    numbers = [value for value in (*call.args[1:], *call.kwargs.values()) if type(value) is int]
+    asked = next((n for n in numbers if not -len(shape) <= n < len(shape)), None)
+    if asked is None:
+        return None
+    have = Axis(len(shape), "axes", f"the axes {names(shape)}", sure=True)
+    wanted = Axis(asked, "axis", f"asked for by {call.here}", sure=True)
+    law = f"{len(shape)} axes are numbered 0 to {len(shape) - 1}, or -{len(shape)} to -1"
+    return Finding("rank", have, wanted, law)
 
 
 def _matmul(call: Call, shapes: list[Shape]) -> Finding | None:

@@ -103,6 +103,8 @@ class _Namer:
         """(batch, length, d_model), unless the model's d_model stands elsewhere."""
         shape, length = tensor.shape, self.length(word)
         width = self._width(shape[-1]) if shape else ""
+        if word.startswith(("logit", "log_prob")):
+            width = "vocab"
         if len(shape) == 4:
             return ["batch", "h", length, "d_k"]
         if len(shape) == 3 and width == "features" and self._width(shape[1]) == "d_model":

@@ -72,7 +72,7 @@ def explain(watch: Watch, error: Exception) -> Mistake | None:
     if failure is None or failure.error is not error:
         return _unpacked(watch, error)
     call, inputs = failure.call, failure.inputs
-    found = find(call, inputs)
+    found = find(call, inputs, error)
     if found is None:
         return None
     return Mistake(

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, canonical, one
+from clearhead.explain.tracer.axis import LENGTHS, SYNONYMS, Axis, Shape, canonical, one
 
 _FEED_FORWARD = re.compile(r"feed_?forward|ffn|positionwise", re.IGNORECASE)
 _VOCABULARY = re.compile(r"proj|head|generator|vocab|logits|(^|_)out|decoder$", re.IGNORECASE)
@@ -56,7 +56,8 @@ class Sizes:
         for scope in _outwards(path):
             found = self._named(self.own.get(scope, {}), size, lengths)
             if found:
-                return (found.pop(), True) if len(found) == 1 else ("", False)
+                alphabet = found & SYNONYMS.keys() or found
+                return (alphabet.pop(), True) if len(alphabet) == 1 else ("", False)
         everywhere = set[str]()
         for own in self.own.values():
             everywhere |= self._named(own, size, lengths)
@@ -121,6 +122,8 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, int]]:
     for word, value in held.items():
         if type(value) is int and value > 1 and not word.startswith("_") and word not in _NOT_SIZES:
             name = canonical(word) or word
+            if isinstance(module, nn.RNNBase) and word == "hidden_size":
+                name = "hidden"  # the width of a state, and not of a word
             # A length that a module was built with is the longest that it can take.
             yield ("max_seq_len" if name in LENGTHS else name), value
 

@@ -165,6 +165,12 @@ def _cat(found: Finding, inputs: Ins) -> str:
     return "the tensors are joined along the wrong axis: heads, for one, belong along dim=-1"
 
 
+def _rank(found: Finding, inputs: Ins) -> str:
+    if len(inputs[0].shape) == 3 and "d_model" in _labels(inputs[0].shape):
+        return "the width was not split into heads yet: view(batch, length, h, d_k) makes 4 axes"
+    return "print the shape one line earlier, and count from the end: -1 is the last axis"
+
+
 def _loss(found: Finding, inputs: Ins) -> str:
     return (
         "predictions and labels are not aligned: flatten both over batch and length, "
@@ -184,4 +190,5 @@ def _sizes(found: Finding, inputs: Ins) -> str:
 _TELLERS: dict[str, Callable[[Finding, Ins], str]] = {
     "inner": _inner, "stack": _stack, "linear": _linear, "broadcast": _broadcast, "view": _view,
     "order": _order, "cat": _cat, "in place": _broadcast, "loss": _loss,
+    "rank": _rank,
 }  # fmt: skip

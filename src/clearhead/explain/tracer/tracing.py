@@ -7,10 +7,11 @@ from typing import Any
 from torch import nn
 
 from clearhead.explain.tracer.inputs import name_inputs
+from clearhead.explain.tracer.ledger import tensors_in
 from clearhead.explain.tracer.mistake import Mistake, explain
 from clearhead.explain.tracer.rows import Operand, Row, merged, sum_up, without_asides
 from clearhead.explain.tracer.sizes import Sizes
-from clearhead.explain.tracer.watch import Watch, tensors_in
+from clearhead.explain.tracer.watch import Watch
 
 
 @dataclass
@@ -33,11 +34,11 @@ class Trace:
         """The row of the module at a path, such as `encoder.layers.0`."""
         return next(row for _, row in self.root.walk() if row.path == path and row.kind)
 
-    def to_html(self) -> str:
-        """A page of its own: no network, no script, blocks fold and unfold."""
+    def to_html(self, words: str = "") -> str:
+        """A page of its own, for no network, whose blocks fold; `words` stand above it."""
         from clearhead.explain.tracer.show.html import page
 
-        return page(self.root, self.mistake)
+        return page(self.root, self.mistake, words)
 
     def to_markdown(self) -> str:
         """A table for a README or an issue."""
@@ -76,7 +77,8 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     unwatched module, bit for bit.
 
     A shape error does not raise: the trace ends there and its `mistake` explains it.
-    Any other error is the module's own and is raised as it is.
+    Any other error is the module's own and is raised as it is. (`nn.TransformerEncoder`
+    without gradients leaves its fused kernel while it is watched, and rounds differently.)
 
     Raises:
         UserError: `axes` does not fit the arguments.
@@ -85,10 +87,10 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     sizes = Sizes(model)
     named = name_inputs(module, inputs, axes or {}, sizes)
     name = type(model).__name__ if model else getattr(module, "__name__", "function")
-    root = Row("", name, "", "", None, [], [])
+    root = Row("", name, "", "", None, [Operand("", shape) for _, shape in named], [])
     watch = Watch(root, sizes, building=isinstance(module, type))
     for tensor, shape in reversed(named):  # of a tensor given twice the first name counts
-        watch.know(tensor, shape)
+        watch.ledger.know(tensor, shape)
     output, error = None, None
     try:
         with watch.watching():
@@ -111,9 +113,9 @@ def _explained(watch: Watch, error: Exception | None) -> Mistake | None:
 
 
 def _finished(watch: Watch, root: Row, output: Any, mistake: Mistake | None) -> Trace:
-    results = watch.serial_numbers(tensors_in(output))
+    results = watch.ledger.numbers(tensors_in(output))
     if not root.outputs:
-        root.outputs = [watch.shape_of(tensor) for tensor in tensors_in(output)]
+        root.outputs = [watch.ledger.shape_of(tensor) for tensor in tensors_in(output)]
     if mistake is None:
         without_asides(root, set(results))
     watch.describe()

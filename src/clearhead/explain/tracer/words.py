@@ -26,7 +26,8 @@ _PLAIN = {
     "unsqueeze": "add an axis of 1", "squeeze": "drop the axes of 1", "expand": "stretch",
     "tril": "keep the lower triangle", "triu": "keep the upper triangle", "eq": "compare",
     "ne": "compare", "gt": "compare", "lt": "compare", "invert": "not", "and": "both",
-    "arange": "count", "sin": "sine", "cos": "cosine", "contiguous": "copy into reading order",
+    "arange": "count", "float": "as float", "long": "as whole numbers", "bool": "as boolean",
+    "to": "as another type", "sin": "sine", "cos": "cosine", "contiguous": "copy into reading order",
     "cat": "put end to end", "stack": "put side by side", "setitem": "write into a part",
     "multi_head_attention_forward": "multi-head attention (torch's own)",
     "scaled_dot_product_attention": "attention (one fused operation)", "getitem": "take a part",
@@ -70,6 +71,8 @@ def _view(call: Call, ins: Ins, outs: Outs) -> str:
         heads = "split heads: " if "h" in {a.label for a in came} else "split "
         return f"{heads}{gone[0].label} → {joined(came)}"
     if len(came) == 1 and len(gone) > 1:
+        if came[0].label == joined(gone):
+            return f"merge {' and '.join(axis.label for axis in gone)}"
         heads = "join heads: " if "h" in {a.label for a in gone} else "merge "
         return f"{heads}{joined(gone)} → {came[0].label}"
     return "same numbers, other axes"

@@ -10,6 +10,7 @@ from clearhead.explain.tracer.rules import (
     pick,
     pointwise,
     product,
+    recurrent,
     reduce,
     reshape,
 )
@@ -24,6 +25,7 @@ RULES: dict[str, Rule] = {
     **reduce.RULES,
     **pick.RULES,
     **create.RULES,
+    **recurrent.RULES,
 }
 _NOT_UNDERSTOOD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 

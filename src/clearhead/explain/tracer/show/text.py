@@ -1,6 +1,7 @@
 """A trace as a table for the terminal."""
 
 import io
+import sys
 
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +19,14 @@ def text(root: Row, mistake: Mistake | None = None) -> str:
     console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
     draw(console, root, mistake)
     return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def show(root: Row, words: str = "") -> None:
+    """Print the table on standard output, as wide as the terminal is."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, soft_wrap=False)
+    if words:
+        console.print(Text(words))
+    draw(console, root)
 
 
 def draw(console: Console, root: Row, mistake: Mistake | None = None) -> None:

@@ -1,0 +1,160 @@
+"""`clearhead trace`: every shape on the way through a model."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
+
+if TYPE_CHECKING:
+    from clearhead.explain.tracer import Trace
+    from clearhead.models import TransformerConfig
+
+Text = Annotated[
+    str | None,
+    typer.Argument(metavar="[TEXT]", help="A sentence for a trained model to translate."),
+]
+Target = Annotated[
+    str | None, typer.Option(help="Its translation.", show_default="what the model says")
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+]
+Size = Annotated[str | None, typer.Option(help="Without TEXT: tiny, small, base or big.")]
+DModel = Annotated[int | None, typer.Option(min=2, help="Another width, with its inner spaces.")]
+Heads = Annotated[int | None, typer.Option(min=1, help="Another number of heads.")]
+DFf = Annotated[int | None, typer.Option(min=1, help="Another inner width.")]
+Layers = Annotated[int | None, typer.Option(min=1, help="Another number of layers, either half.")]
+Vocabulary = Annotated[int | None, typer.Option(min=3, help="Pieces of the joint vocabulary.")]
+Batch = Annotated[int | None, typer.Option(min=1, help="Sentences.", show_default="2")]
+SrcLen = Annotated[int | None, typer.Option(min=1, help="Tokens a source.", show_default="10")]
+TgtLen = Annotated[int | None, typer.Option(min=1, help="Tokens a target.", show_default="7")]
+Format = Annotated[
+    Literal["table", "html", "json", "md"] | None,
+    typer.Option(help="A table, a page that folds, everything, or markdown.", show_default="table"),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write here: .html, .json, .md or .txt.")
+]
+
+_BY_SUFFIX: dict[str, Literal["table", "html", "json", "md"]] = {
+    ".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".txt": "table",
+}  # fmt: skip
+
+
+def trace(
+    text: Text = None,
+    target: Target = None,
+    model: Model = None,
+    size: Size = None,
+    d_model: DModel = None,
+    heads: Heads = None,
+    d_ff: DFf = None,
+    layers: Layers = None,
+    vocab: Vocabulary = None,
+    batch: Batch = None,
+    src_len: SrcLen = None,
+    tgt_len: TgtLen = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Tell every shape: of TEXT on its way through a model, or of a model of given sizes."""
+    sizes = {"d_model": d_model, "h": heads, "d_ff": d_ff, "layers": layers, "vocab": vocab}
+    chosen = {name: value for name, value in sizes.items() if value is not None}
+    lengths = [batch, src_len, tgt_len]
+    _check(text, target, model, size, bool(chosen), any(n is not None for n in lengths))
+    kind = _format(format, output)
+    words = ""
+    if text is not None:
+        found, words = _of_text(model, text, target)
+    else:
+        found = _of_sizes(_config(model, size, chosen, lengths), lengths)
+    _write(found, words, kind, output)
+
+
+def _check(
+    text: str | None, target: str | None, model: Path | None, size: str | None,
+    sized: bool, long: bool,
+) -> None:  # fmt: skip
+    """What can be said before torch is loaded."""
+    if text is not None and (size or sized or long):
+        raise UserError(
+            "TEXT goes through a trained model, which has its own sizes; give TEXT or sizes"
+        )
+    if model is not None and (size or sized):
+        raise UserError("--model has its own sizes; give --model, or --size, --d-model, --heads …")
+    if target is not None and text is None:
+        raise UserError("--target is the translation of TEXT; give TEXT as well")
+
+
+def _format(
+    format: Literal["table", "html", "json", "md"] | None, output: Path | None
+) -> Literal["table", "html", "json", "md"]:
+    if output and output.is_dir():
+        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    if format or output is None:
+        return format or "table"
+    if output.suffix.lower() not in _BY_SUFFIX:
+        raise UserError(
+            f"cannot tell the format of {output}; end its name in "
+            f"{', '.join(_BY_SUFFIX)}, or give --format"
+        )
+    return _BY_SUFFIX[output.suffix.lower()]
+
+
+def _config(
+    model: Path | None, size: str | None, chosen: dict[str, int], lengths: list[int | None]
+) -> "TransformerConfig":
+    """The sizes of a model directory, or a preset with changes."""
+    from dataclasses import replace
+
+    from clearhead.models import TransformerConfig
+    from clearhead.translation.location import find_model
+
+    if model is not None:
+        return TransformerConfig.load(find_model(model) / "config.json")
+    config = TransformerConfig.preset(size or "base", chosen.pop("vocab", 37_000))
+    if layers := chosen.pop("layers", None):
+        config = replace(config, encoder_layers=layers, decoder_layers=layers)
+    longest = max(config.src_seq_len, *(n or 0 for n in lengths[1:]))
+    return replace(config, src_seq_len=longest, tgt_seq_len=longest, **chosen)  # type: ignore[arg-type]
+
+
+def _of_sizes(config: "TransformerConfig", lengths: list[int | None]) -> "Trace":
+    from clearhead.explain.tracer.example import trace_sizes
+
+    batch, src_len, tgt_len = (n or usual for n, usual in zip(lengths, (2, 10, 7), strict=True))
+    return trace_sizes(config, batch, src_len, tgt_len)
+
+
+def _of_text(model: Path | None, text: str, target: str | None) -> "tuple[Trace, str]":
+    from clearhead.explain.tracer.sentence import trace_text
+    from clearhead.translation.location import find_model
+
+    return trace_text(find_model(model), text, target)
+
+
+def _write(
+    found: "Trace",
+    words: str,
+    kind: Literal["table", "html", "json", "md"],
+    output: Path | None,
+) -> None:
+    if kind == "table" and output is None:
+        from clearhead.explain.tracer.show.text import show
+
+        show(found.root, words)
+        return
+    if kind == "html":
+        text = found.to_html(words)
+    else:
+        text = {"json": found.to_json, "md": found.to_markdown, "table": found.__str__}[kind]()
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        atomic_write(output, text)
+        print(f"{output}: {len(found.rows())} operations, {len(text.encode()) / 1e3:.0f} kB")
