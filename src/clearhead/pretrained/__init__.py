@@ -2,5 +2,6 @@
 
 from clearhead.pretrained.loading import from_pretrained
 from clearhead.pretrained.saving import save_pretrained
+from clearhead.pretrained.together import check_together, load
 
-__all__ = ["from_pretrained", "save_pretrained"]
+__all__ = ["check_together", "from_pretrained", "load", "save_pretrained"]

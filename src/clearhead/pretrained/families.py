@@ -15,9 +15,10 @@ def family_of(raw: Raw, origin: str) -> Family:
     Raises:
         UserError: to none of ours.
     """
-    kind = raw.get("model_type")
+    kind = str(raw.get("model_type"))
     if kind not in FAMILIES:
-        named = f" ({', '.join(raw['architectures'])})" if raw.get("architectures") else ""
+        classes = raw.get("architectures") or []
+        named = f" ({', '.join(map(str, classes))})" if classes else ""
         raise UserError(
             f"{origin} describes a {kind!r} model{named}; pretrained models here are "
             f"{', '.join(FAMILIES)}: give one of these (Translator.from_pretrained loads what "

@@ -1,7 +1,7 @@
 """A family of models: its config.json in our words, and its table of names."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Any
 
 from torch import nn
@@ -51,7 +51,11 @@ class Family:
         values = {ours: self._whole(ours, value) for ours, value in told.items()}
         if "heads" in self.config.__dataclass_fields__:
             values["heads"] = self._heads(raw, held)
-        return self.config(**values | self.counted(raw))
+        values |= self.counted(raw)
+        for name, field in self.config.__dataclass_fields__.items():
+            if name not in values and field.default is MISSING:
+                raise UserError(f"{self.fields[name]} is missing; copy the model again")
+        return self.config(**values)
 
     def _whole(self, ours: str, value: Any) -> Any:
         """10000.0 is a whole number, too."""
@@ -60,7 +64,7 @@ class Family:
 
     def counted(self, raw: Raw) -> dict[str, Any]:
         """Sizes that their file tells in another way."""
-        return {"labels": len(raw["id2label"])} if "id2label" in raw else {}
+        return {"labels": len(raw["id2label"])} if raw.get("id2label") else {}
 
     def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
         """Their config.json of our record; `origin`, what was read, stays where it still holds."""

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from clearhead.errors import UserError
 from clearhead.pretrained.families import family_of
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, read_json, read_weights
@@ -49,9 +50,12 @@ def model_of(
     dtype: torch.dtype | None,
 ) -> nn.Module:
     """A model of these tensors; see `from_pretrained`."""
-    config = family.read(raw, lambda mark: any(name.endswith(mark) for name in tensors))
-    with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
-        model = family.build(config)
+    try:
+        config = family.read(raw, lambda mark: any(name.endswith(mark) for name in tensors))
+        with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
+            model = family.build(config)
+    except UserError as error:
+        raise UserError(f"{origin}: {error}") from error
     fitted = fit(family.table(config), model, tensors, origin)
     own = own_tensors(model)
     for name, tensor in fitted.weights.items():

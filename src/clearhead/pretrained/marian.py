@@ -73,7 +73,8 @@ class MarianFamily(Family):
 
     def counted(self, raw: Raw) -> dict[str, Any]:
         """As `Family.counted`: a model of one vocabulary need not say it twice."""
-        return {} if raw.get("decoder_vocab_size") else {"tgt_vocab_size": raw["vocab_size"]}
+        one = "vocab_size" in raw and not raw.get("decoder_vocab_size")
+        return {"tgt_vocab_size": raw["vocab_size"]} if one else {}
 
     def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
         """As `Family.write`."""

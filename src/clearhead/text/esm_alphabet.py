@@ -1,0 +1,79 @@
+"""ESM-2's alphabet: one letter, one residue, one token."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
+from clearhead.text.model_files import read_lines, signs_of
+
+SIGNS = {"cls": "<cls>", "pad": "<pad>", "eos": "<eos>", "unk": "<unk>", "mask": "<mask>"}
+
+
+class EsmAlphabet:
+    """Proteins to ids, between <cls> and <eos>, and back; ``<mask>`` may stand in a text.
+
+    As in ESM, letters are upper case, white space does not count, and a run of characters
+    that are not in the alphabet is one <unk>.
+
+    Raises:
+        UserError: the vocabulary lacks a sign.
+    """
+
+    def __init__(self, tokens: Sequence[str], signs: dict[str, str]) -> None:
+        self.tokens = list(tokens)
+        self._ids = {token: number for number, token in enumerate(self.tokens)}
+        if lost := [
+            sign for role, sign in signs.items() if role in SIGNS and sign not in self._ids
+        ]:
+            raise UserError(
+                f"the alphabet lacks {', '.join(lost)}; it belongs to another kind of model"
+            )
+        self.signs = {role: self._ids[sign] for role, sign in signs.items() if sign in self._ids}
+        longest_first = sorted(self.tokens, key=len, reverse=True)
+        self._known = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Read vocab.txt, one token a line."""
+        tokens = [line.strip() for line in read_lines(directory / "vocab.txt")]
+        return cls(tokens, signs_of(directory, SIGNS))
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are, signs included."""
+        return len(self.tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a protein, between its signs."""
+        pieces = [
+            piece
+            for number, part in enumerate(self._known.split(text))
+            for piece in ([part] if number % 2 else part.split())  # odd: what is in the alphabet
+        ]
+        inner = [self._ids.get(piece, self.signs["unk"]) for piece in pieces]
+        return [self.signs["cls"], *inner, self.signs["eos"]]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many proteins."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The protein of these ids; signs are left out."""
+        signs = set(self.signs.values())
+        return "".join(self.piece(number) for number in ids if number not in signs)
+
+    def piece(self, token_id: int) -> str:
+        """How one id is written."""
+        if not 0 <= token_id < self.vocab_size:
+            raise UserError(
+                f"token id {token_id} is outside the alphabet of {self.vocab_size} tokens; "
+                "use the tokenizer that belongs to this model"
+            )
+        return self.tokens[token_id]
+
+    def save(self, directory: str | Path) -> None:
+        """Write vocab.txt."""
+        atomic_write(Path(directory) / "vocab.txt", "\n".join(self.tokens))

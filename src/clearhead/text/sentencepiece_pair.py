@@ -1,0 +1,131 @@
+"""Marian's tokenizer: a SentencePiece model for each language, a vocabulary of their pieces."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
+from clearhead.text.model_files import read_json, signs_of
+from clearhead.text.tokenizer import without_lone_surrogates
+
+SIGNS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
+_LANGUAGE = re.compile(r">>[^<]*<<")  # models of many targets are told one: ">>fr<< Hello."
+
+
+class SentencePiecePair:
+    """Source text to ids with an end sign, target ids to text.
+
+    `target_vocab` is the target's own vocabulary, for models that have two.
+
+    Raises:
+        UserError: the vocabulary lacks a sign.
+    """
+
+    def __init__(
+        self,
+        source: bytes,
+        target: bytes,
+        vocab: Mapping[str, int],
+        target_vocab: Mapping[str, int] | None = None,
+        signs: Mapping[str, str] = SIGNS,
+    ) -> None:
+        self._models = {"source.spm": source, "target.spm": target}
+        self._reader, self._writer = _processor(source), _processor(target)
+        self._vocab, self._target_vocab = dict(vocab), target_vocab and dict(target_vocab)
+        if lost := [signs[role] for role in SIGNS if signs[role] not in vocab]:
+            raise UserError(f"vocab.json lacks {', '.join(lost)}; it belongs to another model")
+        self.signs = {role: vocab[sign] for role, sign in signs.items() if sign in vocab}
+        self._unknown = signs["unk"]
+        self._pieces = {number: piece for piece, number in (self._target_vocab or vocab).items()}
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Read source.spm, target.spm and vocab.json (target_vocab.json where there is one)."""
+        apart = read_json(directory / "tokenizer_config.json", {}).get("separate_vocabs", False)
+        return cls(
+            _read_bytes(directory / "source.spm"),
+            _read_bytes(directory / "target.spm"),
+            read_json(directory / "vocab.json"),
+            read_json(directory / "target_vocab.json") if apart else None,
+            signs_of(directory, SIGNS),
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids the source has, signs included."""
+        return max(self._vocab.values()) + 1
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text in the source's language, the end sign behind them."""
+        code = _LANGUAGE.match(text)
+        rest = text[code.end() :] if code else text
+        pieces = self._reader.encode(without_lone_surrogates(rest), out_type=str)
+        return self._ids([*([code[0]] if code else []), *pieces], self._vocab)
+
+    def encode_target(self, text: str) -> list[int]:
+        """Ids of a text in the target's language, the end sign behind them."""
+        pieces = self._writer.encode(without_lone_surrogates(text), out_type=str)
+        return self._ids(pieces, self._target_vocab or self._vocab)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many texts in the source's language."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The target's text of these ids; signs are left out."""
+        signs = set(self.signs.values())
+        pieces = [self._pieces[number] for number in ids if number not in signs]
+        return str(self._writer.decode_pieces(pieces)).replace("\u2581", " ").strip()
+
+    def piece(self, token_id: int) -> str:
+        """How one id of the target is written."""
+        if token_id not in self._pieces:
+            raise UserError(
+                f"token id {token_id} is outside the vocabulary of {len(self._pieces)} tokens; "
+                "use the tokenizer that belongs to this model"
+            )
+        return self._pieces[token_id]
+
+    def save(self, directory: str | Path) -> None:
+        """Write the two models and the vocabulary."""
+        for name, content in self._models.items():
+            atomic_write(Path(directory) / name, content)
+        for name, vocab in (("vocab", self._vocab), ("target_vocab", self._target_vocab)):
+            if vocab:
+                text = json.dumps(vocab, indent=2, ensure_ascii=False) + "\n"
+                atomic_write(Path(directory) / f"{name}.json", text)
+
+    def _ids(self, pieces: Sequence[str], vocab: Mapping[str, int]) -> list[int]:
+        inner = [vocab.get(piece, vocab[self._unknown]) for piece in pieces]
+        return [*inner, self.signs["eos"]]
+
+
+def _processor(model: bytes) -> Any:
+    try:
+        sentencepiece = import_module("sentencepiece")  # optional
+    except ImportError as error:
+        raise UserError(
+            "Marian's tokenizer needs the package sentencepiece: pip install sentencepiece"
+        ) from error
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(
+            f"source.spm or target.spm is not a SentencePiece model ({reason}); "
+            "copy the model again"
+        ) from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror}; a Marian model has source.spm, target.spm and "
+            "vocab.json beside its weights"
+        ) from error

@@ -1,0 +1,103 @@
+"""Weights in several files, and names that stand for directories."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from clearhead.errors import UserError
+from clearhead.pretrained import from_pretrained, save_pretrained
+from clearhead.pretrained.hub import FILES, directory_of
+
+INDEX = "model.safetensors.index.json"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    config = transformers.GPT2Config(n_embd=24, n_layer=3, n_head=3, vocab_size=70, n_positions=20)
+    config.bos_token_id = config.eos_token_id = 1
+    model = transformers.GPT2LMHeadModel(config)
+    model.save_pretrained(tmp_path / "parts", max_shard_size="20KB")
+    model.save_pretrained(tmp_path / "whole")
+    assert len(list((tmp_path / "parts").glob("model-*.safetensors"))) > 2
+    return tmp_path / "parts"
+
+
+def refused(source: str | Path) -> str:
+    with pytest.raises(UserError) as caught:
+        from_pretrained(source)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_many_files_are_the_one_file(directory: Path) -> None:
+    parts = from_pretrained(directory).state_dict()
+    whole = from_pretrained(directory.parent / "whole").state_dict()
+    assert parts.keys() == whole.keys()
+    assert all(torch.equal(parts[name], whole[name]) for name in parts)
+
+
+def test_a_missing_part_is_named(directory: Path) -> None:
+    lost = sorted(directory.glob("model-*.safetensors"))[1]
+    lost.unlink()
+    assert lost.name in refused(directory)
+
+
+def test_a_part_cut_short_is_named(directory: Path) -> None:
+    short = sorted(directory.glob("model-*.safetensors"))[1]
+    short.write_bytes(short.read_bytes()[:-50])
+    message = refused(directory)
+    assert short.name in message and "not a whole safetensors file" in message
+
+
+def test_an_index_that_promises_too_much_is_refused(directory: Path) -> None:
+    path = directory / INDEX
+    index = json.loads(path.read_text(encoding="utf-8"))
+    index["weight_map"]["transformer.extra"] = sorted(set(index["weight_map"].values()))[0]
+    path.write_text(json.dumps(index), encoding="utf-8")
+    assert "names transformer.extra, but" in refused(directory)
+
+
+@pytest.mark.parametrize("place", ["../whole/model.safetensors", 7])
+def test_an_index_names_files_beside_it_alone(directory: Path, place: object) -> None:
+    index = {"weight_map": {"transformer.wte.weight": place}}
+    (directory / INDEX).write_text(json.dumps(index), encoding="utf-8")
+    assert "names no files beside it" in refused(directory)
+
+
+def test_what_is_saved_over_it_is_one_file_that_counts(directory: Path) -> None:
+    save_pretrained(from_pretrained(directory), directory)
+    held = load_file(directory / "model.safetensors")
+    assert "transformer.h.2.mlp.c_fc.weight" in held
+    from_pretrained(directory)
+
+
+def test_a_name_without_a_network_says_which_files_to_place_where() -> None:
+    message = refused("some-people/some-model")
+    assert "there is no directory some-people/some-model" in message
+    assert "place config.json, model.safetensors and the tokenizer's files" in message
+
+
+@pytest.mark.parametrize("path", ["./nowhere/model", "a/b/c", "~/model", Path("some/model")])
+def test_a_path_is_never_asked_of_the_hub(path: str | Path) -> None:
+    assert "there is no directory" in refused(path) and "the hub" not in refused(path)
+
+
+def test_a_name_in_the_hubs_cache_needs_no_network(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = tmp_path / "cache" / "models--some-people--some-model"
+    (cached / "snapshots").mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text("a" * 40, encoding="utf-8")
+    (directory.parent / "whole").rename(cached / "snapshots" / ("a" * 40))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    assert directory_of("some-people/some-model") == cached / "snapshots" / ("a" * 40)
+    from_pretrained("some-people/some-model")
+
+
+def test_no_pickle_is_fetched() -> None:
+    assert not [name for name in FILES if name.endswith((".bin", ".pt", ".pth", ".h5"))]
