@@ -1,6 +1,7 @@
 """Every row of the seeds' shape tables, made again by a run of the seeds' own modules and ours."""
 
 import re
+from itertools import pairwise
 
 import pytest
 import torch
@@ -76,7 +77,7 @@ def test_every_arrow_of_the_attention_block() -> None:
         stations = re.findall(r"\([^()]*\)", line.partition("#")[2])
         if "@" in line:
             assert stations in steps, line
-        for a, b in zip(stations, stations[1:], strict=False):
+        for a, b in pairwise(stations):
             if "@" not in line:
                 assert any(step[0] == a and step[-1] == b for step in steps), line
         assert any(step[-1] == stations[-1] for step in steps), line

@@ -107,8 +107,10 @@ class _Namer:
             width = "vocab"
         if len(shape) == 4:
             return ["batch", "h", length, "d_k"]
-        if len(shape) == 3 and width == "features" and self._width(shape[1]) == "d_model":
-            return ["batch", "d_model", length]
+        if len(shape) == 3 and not self.sizes.name("", shape[2])[0]:
+            middle, _ = self.sizes.name("", shape[1])
+            if middle in ("d_model", "in_channels"):
+                return ["batch", middle, length]
         if len(shape) == 3:
             return ["batch", length, width] if self.batch_first else [length, "batch", width]
         return ([length, width] if len(shape) == 2 and width == "d_model" else ["batch", width])[
@@ -130,14 +132,13 @@ class _Namer:
         batch = next(iter(self.tensors.values())).shape[0]
         if len(shape) == 2 and shape[0] == batch != shape[1]:
             return ["batch", key]
-        query = self._query(key, shape[-2]) if len(shape) > 1 else ""
+        query = self._query(key, shape) if len(shape) > 1 else ""
         front = {3: ["batch"], 4: ["batch", "h"]}.get(len(shape), [])
         wanted = [*front, query, key][-len(shape) :]
         return [STRETCHES if s == 1 else name for s, name in zip(shape, wanted, strict=False)]
 
-    def _query(self, key: str, size: int) -> str:
-        """A source mask in cross-attention has the target's rows, if it has rows at all."""
-        for word, tensor in self.tensors.items():
-            if "mask" not in word and tensor.dim() > 1 and tensor.shape[1] == size:
-                return self.length(word) if self.length(word) != key else key
-        return key
+    def _query(self, key: str, shape: Sequence[int]) -> str:
+        """Rows of a self-attention mask are its columns; else the target looks at the source."""
+        if key == "tgt_len" or shape[-1] == shape[-2]:
+            return key
+        return "tgt_len" if self.two_sided or self.apart else ""

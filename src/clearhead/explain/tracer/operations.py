@@ -5,10 +5,11 @@ from typing import Any
 
 # They look, move or announce; they compute nothing.
 SILENT = {
-    "size", "dim", "numel", "stride", "is_floating_point", "is_complex", "item", "tolist", "len", "index", "format", "repr", "hash", "set_grad_enabled", "requires_grad",
-    "is_contiguous", "ndimension", "nelement", "element_size", "data_ptr", "storage_offset",
-    "detach", "numpy", "get", "set", "contains", "untyped_storage", "is_nonzero", "get_device",
-    "as_subclass", "register_hook", "retain_grad", "iter", "type", "is_same_size", "equal",
+    "size", "dim", "numel", "stride", "is_floating_point", "is_complex", "item", "tolist", "len",
+    "index", "format", "repr", "hash", "set_grad_enabled", "requires_grad", "is_contiguous",
+    "ndimension", "nelement", "element_size", "data_ptr", "storage_offset", "detach", "numpy",
+    "get", "set", "contains", "untyped_storage", "is_nonzero", "get_device", "as_subclass",
+    "register_hook", "retain_grad", "iter", "type", "is_same_size", "equal",
 }  # fmt: skip
 # Operations whose operands are not laid over each other.
 NOT_BROADCAST = {"linear", "embedding", "cat", "stack", "getitem", "layer_norm", "einsum", "lstm"}

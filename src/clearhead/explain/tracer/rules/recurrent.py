@@ -1,4 +1,4 @@
-"""Recurrent layers of torch.nn: the sequence keeps its axes, the width becomes the hidden one."""
+"""What came before attention: recurrent layers and convolutions of torch.nn."""
 
 from collections.abc import Sequence
 
@@ -20,4 +20,20 @@ def recurrent(call: Call, wanted: Sequence[int]) -> Shape | None:
     return None
 
 
-RULES = dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), recurrent)
+def convolution(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """(batch, in_channels, …) -> (batch, out_channels, …), where lengths may have shrunk."""
+    x, weight = call.shape(0), call.shape(1, "weight")
+    if len(x) != len(wanted):
+        return None
+    call.meet(x[1], weight[1])
+    places = [
+        axis if axis.size == size else Axis(size, "", f"{axis.label} after {call.here}")
+        for axis, size in zip(x[2:], wanted[2:], strict=True)
+    ]
+    return (x[0], weight[0], *places)
+
+
+RULES = {
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), recurrent),
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
+}
