@@ -135,7 +135,7 @@ def test_a_pickle_under_a_safe_name_is_refused(directory: Path) -> None:
 def test_a_directory_of_pickled_weights_is_told_of_convert(directory: Path) -> None:
     (directory / "model.safetensors").unlink()
     torch.save({}, directory / "pytorch_model.bin")
-    assert f"`clearhead convert {directory} NEW_DIRECTORY`" in refused(directory)
+    assert f"`clearhead convert {directory} --output NEW_DIRECTORY`" in refused(directory)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

@@ -14,6 +14,7 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli import bench, data
+from clearhead.cli.convert import convert
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
 from clearhead.cli.train import train
@@ -35,6 +36,7 @@ app.command()(translate)
 app.command()(train)
 app.command()(evaluate)
 app.command()(export)
+app.command()(convert)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

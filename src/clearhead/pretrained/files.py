@@ -46,8 +46,8 @@ def read_weights(directory: Path) -> dict[str, Tensor]:
     if not (directory / WEIGHTS).exists() and any((directory / name).exists() for name in PICKLED):
         raise UserError(
             f"{directory} has its weights in a Python pickle, which could run code and is not "
-            f"opened here; `clearhead convert {directory} NEW_DIRECTORY` reads tensors alone and "
-            "writes safetensors"
+            f"opened here; `clearhead convert {directory} --output NEW_DIRECTORY` reads tensors "
+            "alone and writes safetensors"
         )
     return read_tensors(directory / WEIGHTS)
 

@@ -1,0 +1,70 @@
+"""Weights in a Python pickle, read as tensors and nothing else, to be written as safetensors.
+
+A pickle is a program; `weights_only` lets it build tensors and plain containers and refuses
+whatever else it asks for. Only `clearhead convert` comes here, for only its user has said that
+a pickle is meant.
+"""
+
+import shutil
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from clearhead.errors import UserError
+from clearhead.pretrained.families import family_of
+from clearhead.pretrained.files import CONFIG, PICKLED, TOKENIZER, parts_of, read_json
+from clearhead.pretrained.hub import FILES, directory_of
+from clearhead.pretrained.loading import model_of
+from clearhead.pretrained.saving import save_pretrained
+
+BESIDE = ("generation_config.json", *TOKENIZER)
+
+
+def convert(source: str | Path, output: Path) -> int:
+    """Read a model whose weights are pickled, write it with safetensors; returns how many tensors.
+
+    Values and number formats stay as they are; the tokenizer's files are copied.
+
+    Raises:
+        UserError: there is no pickle, it asks for more than tensors, or they do not fit.
+    """
+    directory = directory_of(source, (*FILES, "pytorch_model*.bin", PICKLED[1]))
+    raw = read_json(directory / CONFIG)
+    family = family_of(raw, str(directory / CONFIG))
+    tensors = read_pickled(directory)
+    model = model_of(family, raw, tensors, str(directory), dtype=None)
+    save_pretrained(model, output)
+    for name in BESIDE:
+        if (directory / name).exists():
+            shutil.copyfile(directory / name, output / name)
+    return len(tensors)
+
+
+def read_pickled(directory: Path) -> dict[str, Tensor]:
+    """All tensors of pytorch_model.bin, or of the files that its index names."""
+    single, index = (directory / name for name in PICKLED)
+    if not single.exists() and not index.exists():
+        raise UserError(
+            f"{directory} holds no {single.name}; what is there as safetensors needs no converting"
+        )
+    names = [single.name] if single.exists() else sorted(set(parts_of(index).values()))
+    return {name: t for part in names for name, t in _read(directory / part).items()}
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; copy the model again") from error
+    except Exception as error:  # whatever a broken or an evil file makes of it
+        reason = str(error).strip().split("\n")[0][:200]
+        raise UserError(
+            f"{path} does not hold tensors alone, or is cut short ({reason}); nothing was run or "
+            "written: get the model as safetensors"
+        ) from error
+    if not isinstance(tensors, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
+    ):
+        raise UserError(f"{path} holds no table of tensors by name; it is no model's weights")
+    return dict(tensors)
