@@ -95,7 +95,7 @@ def test_a_silent_slip_is_doubted_where_two_sizes_happen_to_agree() -> None:
 
     found = trace(Joined(), x, x, x)
     doubts = [doubt for row in found.rows() for doubt in row.doubts]
-    assert found.mistake is None and len(doubts) == 1 and "mixed" in doubts[0]
+    assert found.mistake is None and len(doubts) == 1 and "shuffles" in doubts[0]
     assert not [row for row in trace(broken.Attention(), x, x, x).rows() if row.doubts]
 
 

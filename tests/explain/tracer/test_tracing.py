@@ -85,6 +85,16 @@ def test_cross_attention_keeps_the_two_lengths_apart() -> None:
     assert softmax.what == "softmax over src_len"
 
 
+def test_a_mask_without_a_telling_name_belongs_to_the_keys_it_is_as_long_as() -> None:
+    query, key = torch.randn(BATCH, TGT, 12), torch.randn(BATCH, SRC, 12)
+    mask = torch.ones(BATCH, 1, 1, SRC, dtype=torch.bool)
+    found = trace(MultiHeadAttentionBlock(12, 3, 0.0), query, key, key, mask)
+    assert names(found.root.inputs[3].shape) == "(batch, 1, 1, src_len)"
+    assert not [row for row in found.rows() if row.doubts]
+    alone = trace(MultiHeadAttentionBlock(12, 3, 0.0), key, key, key, mask)
+    assert names(alone.root.inputs[3].shape) == "(batch, 1, 1, seq_len)"
+
+
 def test_the_steps_of_attention_in_order() -> None:
     x = torch.randn(BATCH, SRC, 12)
     rows = trace(MultiHeadAttentionBlock(12, 3, 0.0).eval(), x, x, x).rows()

@@ -127,8 +127,8 @@ class _Namer:
 
     def _mask(self, word: str, tensor: Tensor) -> list[str]:
         """(batch, 1, query, key), aligned from the right; (batch, key) for a padding mask."""
-        key = self.length(word)
         shape = tensor.shape
+        key = self._key(word, shape[-1])
         batch = next(iter(self.tensors.values())).shape[0]
         if len(shape) == 2 and shape[0] == batch != shape[1]:
             return ["batch", key]
@@ -136,6 +136,21 @@ class _Namer:
         front = {3: ["batch"], 4: ["batch", "h"]}.get(len(shape), [])
         wanted = [*front, query, key][-len(shape) :]
         return [STRETCHES if s == 1 else name for s, name in zip(shape, wanted, strict=False)]
+
+    def _key(self, word: str, size: int) -> str:
+        """A mask called `mask` hides keys: of the source, where there is one of that length."""
+        if _SOURCE.match(word) or _TARGET.match(word):
+            return self.length(word)
+        lengths = {
+            (
+                self.length(other),
+                tensor.shape[-2] if tensor.is_floating_point() else tensor.shape[-1],
+            )
+            for other, tensor in self.tensors.items()
+            if "mask" not in other.lower() and tensor.dim() > 1
+        }
+        found = (name for name in ("src_len", "seq_len", "tgt_len") if (name, size) in lengths)
+        return next(found, self.length(word))
 
     def _query(self, key: str, shape: Sequence[int]) -> str:
         """Rows of a self-attention mask are its columns; else the target looks at the source."""

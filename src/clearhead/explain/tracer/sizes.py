@@ -32,6 +32,7 @@ class Sizes:
         self.paths = {id(module): path for path, module in modules.items()}
         self.own = {path: dict(_attributes(module)) for path, module in modules.items()}
         self.modules = modules
+        self._ends: dict[str, Shape] = {}
         self._read_embeddings()
         self._read_feed_forward()
 
@@ -78,7 +79,7 @@ class Sizes:
         """The axes of a parameter or buffer of the module at `path`."""
         where = f"{path}.{name}" if path else name
         if isinstance(module, nn.Linear):
-            ends = (self._linear_out(path, module), self._linear_in(path, module))
+            ends = self._ends.setdefault(path, self._linear(path, module))
             return ends if name == "weight" else ends[:1]
         last = tensor.dim() - 1
         return tuple(
@@ -94,6 +95,12 @@ class Sizes:
             name, sure = (length, length_sure) if length_sure or not sure else (name, sure)
         return Axis(size, name, origin, sure)
 
+    def _linear(self, path: str, module: nn.Linear) -> Shape:
+        """Both ends; a square map of which nothing is known leads from a space into itself."""
+        into, out_of = self._linear_out(path, module), self._linear_in(path, module)
+        square = module.in_features == module.out_features
+        return (out_of, out_of) if square and not into.name else (into, out_of)
+
     def _linear_in(self, path: str, module: nn.Linear) -> Axis:
         name, sure = self.name(path, module.in_features)
         return Axis(module.in_features, name, f"in_features of {path or 'this Linear'}", sure)
@@ -108,9 +115,9 @@ class Sizes:
         if size == self.value("vocab") and _VOCABULARY.search(leaf):
             return Axis(size, "vocab", origin, sure=True)
         name, sure = self.name(path, size)
-        if not name and size == module.in_features:
-            name, sure = self._linear_in(path, module).name, False
-        return Axis(size, name or f"{leaf or 'Linear'}.out", origin, sure or not name)
+        if name or size == module.in_features:
+            return Axis(size, name, origin, sure)
+        return Axis(size, f"{leaf or 'Linear'}.out", origin, sure=True)
 
 
 def _attributes(module: nn.Module) -> Iterator[tuple[str, int]]:

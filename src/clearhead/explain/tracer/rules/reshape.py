@@ -113,8 +113,8 @@ def _cut_across(call: Call, old: Shape, new: list[int], words: list[Hint]) -> li
     ]
     if sum(not axis.stretches for axis in old) > 1 and sum(size > 1 for size in new) > 1:
         call.doubts.append(
-            f"{call.name} reads {names(old)} row by row as {names(made)}: numbers of different "
-            f"{old[0].label} and {old[1].label} get mixed; was a transpose meant?"
+            f"{call.name} reads {names(old)} row by row as {names(made)}, "
+            "which shuffles them into each other; was a transpose meant?"
         )
     return made
 

@@ -1,5 +1,6 @@
 """A trace as a page that folds: self-contained, readable without a network or a script."""
 
+from collections.abc import Callable
 from html import escape
 
 from clearhead.explain.tracer.axis import Axis
@@ -11,6 +12,7 @@ from clearhead.explain.tracer.show.lines import Line, short, summary
 from clearhead.explain.tracer.show.style import STYLE
 
 _HEAD = ("what", "input → output", "params", "FLOPs", "bytes", "where")
+_FITS_A_SCREEN = 40  # rows
 _BUTTONS = "".join(
     f"<button type=button onclick=\"document.querySelectorAll('.ch-trace details')"
     f'.forEach(d => d.open = {state})">{words}</button>'
@@ -37,7 +39,7 @@ def fragment(root: Row, mistake: Mistake | None = None) -> str:
         f'<style>{STYLE}</style><div class="ch-trace"><h3>{escape(summary(root))}</h3>'
         f"{_legend(root)}{broken}"
         f'<div class="grid"><div class="row head">{head}</div>'
-        f"{_row(Line(0, root, 1), mistake is not None)}</div></div>"
+        f"{_row(Line(0, root, 1), _opens(root))}</div></div>"
     )
 
 
@@ -60,7 +62,18 @@ def _legend(root: Row) -> str:
     return f'<p class="legend">axes: {chips}</p>'
 
 
-def _row(line: Line, opens: bool) -> str:
+def _opens(root: Row) -> Callable[[Line], bool]:
+    """What is unfolded at first: all of a small trace, of a large one the way to the mistake."""
+    small = sum(1 for _ in root.walk()) <= _FITS_A_SCREEN
+
+    def opens(line: Line) -> bool:
+        failed = any(row.failed for _, row in line.row.walk())
+        return line.depth == 0 or failed or (small and bool(line.row.children))
+
+    return opens
+
+
+def _row(line: Line, opens: Callable[[Line], bool]) -> str:
     """A block folds its rows, an operation folds its code and its broadcasting."""
     row, inner = line.row, ""
     if row.children:
@@ -70,10 +83,9 @@ def _row(line: Line, opens: bool) -> str:
     else:
         inner = _more(row)
     kind = ("block" if row.children else "op") + (" failed" if row.failed else "")
-    is_open = line.depth == 0 or (opens and any(below.failed for _, below in row.walk()))
     if not inner:
         return f'<div class="row {kind}">{_cells(line)}</div>'
-    state = " open" if is_open else ""
+    state = " open" if opens(line) else ""
     return (
         f'<details class="{kind}"{state}><summary class="row">{_cells(line)}</summary>'
         f"{inner}</details>"

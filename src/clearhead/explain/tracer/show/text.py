@@ -16,14 +16,14 @@ WIDTH = 190  # where the output is no terminal, nothing is gained by wrapping
 
 def text(root: Row, mistake: Mistake | None = None) -> str:
     """The table as plain text."""
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None, force_jupyter=False)
     draw(console, root, mistake)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def show(root: Row, words: str = "") -> None:
     """Print the table on standard output, as wide as the terminal is."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, soft_wrap=False)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, force_jupyter=False)
     if words:
         console.print(Text(words))
     draw(console, root)
