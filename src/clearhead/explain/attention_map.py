@@ -37,6 +37,7 @@ class AttentionMap:
     keys: tuple[str, ...]
     layers: tuple[int, ...]
     heads: tuple[int, ...]
+    part: str = ""  # of the words, if these are not all: then rows may sum to less
 
     @classmethod
     def of(
@@ -61,7 +62,7 @@ class AttentionMap:
     @property
     def title(self) -> str:
         """How this kind is called."""
-        return TITLES[self.kind]
+        return TITLES[self.kind] + (f", {self.part}" if self.part else "")
 
     def layer(self, layer: int) -> NDArray[np.float32]:
         """(h, query, key) of the layer that the model counts so, from the end if negative."""

@@ -1,0 +1,113 @@
+"""What was written for bertviz and transformers works as it is written."""
+
+import pytest
+import torch
+
+from clearhead.errors import UserError
+from clearhead.explain.view import head_view, model_view
+
+LAYERS, HEADS, SOURCE, TARGET = 3, 2, ["▁a", "▁dog", "s", "</s>"], ["<pad>", "▁un", "▁chien"]
+
+
+def attention(queries: int, keys: int, causal: bool = False) -> tuple[torch.Tensor, ...]:
+    scores = torch.rand(LAYERS, 1, HEADS, queries, keys, generator=torch.Generator().manual_seed(4))
+    if causal:
+        scores = scores.masked_fill(torch.ones(queries, keys).triu(1).bool(), -torch.inf)
+    return tuple(scores.softmax(-1))
+
+
+def encoder_decoder() -> dict[str, object]:
+    return {
+        "encoder_attention": attention(4, 4),
+        "decoder_attention": attention(3, 3, causal=True),
+        "cross_attention": attention(3, 4),
+        "encoder_tokens": SOURCE,
+        "decoder_tokens": TARGET,
+    }
+
+
+def test_attention_and_tokens_by_position() -> None:
+    shown = head_view(attention(4, 4), SOURCE)
+    (one,) = shown.view.maps
+    assert one.kind == "self"
+    assert one.keys == ("a", "dog", "s", "</s>")
+    assert one.weights.shape == (LAYERS, HEADS, 4, 4)
+    assert shown.data.startswith("<!DOCTYPE html>")
+
+
+def test_all_three_of_an_encoder_decoder() -> None:
+    maps = model_view(**encoder_decoder(), html_action="return").view.maps  # type: ignore[arg-type]
+    assert [(one.kind, len(one.queries), len(one.keys)) for one in maps] == [
+        ("encoder", 4, 4),
+        ("decoder", 3, 3),
+        ("cross", 3, 4),
+    ]
+
+
+def test_cross_attention_alone() -> None:
+    given = encoder_decoder()
+    del given["encoder_attention"], given["decoder_attention"]
+    assert [one.kind for one in head_view(**given).view.maps] == ["cross"]  # type: ignore[arg-type]
+
+
+def test_layers_and_heads_are_chosen_and_keep_their_numbers() -> None:
+    weights = attention(4, 4)
+    shown = model_view(weights, SOURCE, include_layers=[0, 2], include_heads=[1])
+    (one,) = shown.view.maps
+    assert (one.layers, one.heads) == ((0, 2), (1,))
+    assert torch.equal(torch.from_numpy(one.head(2, 1)), weights[2][0, 1])
+    start = head_view(weights, SOURCE, include_layers=[0, 2], layer=2, heads=[1]).view.payload[
+        "start"
+    ]
+    assert (start["view"], start["layer"], start["heads"]) == ("flow", 1, [1])
+
+
+def test_two_sentences_are_shown_in_four_blocks_as_well() -> None:
+    weights = attention(4, 4)
+    maps = head_view(weights, SOURCE, sentence_b_start=3).view.maps
+    assert [one.title for one in maps] == [
+        "Self-attention",
+        *(f"Self-attention, sentence {a} → {b}" for a in "AB" for b in "AB"),
+    ]
+    assert torch.equal(torch.from_numpy(maps[2].weights[1]), weights[1][0, :, :3, 3:])
+
+
+def test_what_transformers_returns_is_taken_as_it_is() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(
+        vocab_size=30,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=8,
+    )
+    model = transformers.BertModel._from_config(config, attn_implementation="eager").eval()
+    ids = torch.tensor([[5, 6, 7, 0, 0]])
+    outputs = model(ids, attention_mask=ids.ne(0).long(), output_attentions=True)
+    (one,) = head_view(outputs.attentions, ["a", "b", "c", "[PAD]", "[PAD]"]).view.maps
+    assert one.weights.shape == (2, 4, 3, 3)
+    assert one.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "there is no attention; give attention and tokens"),
+        ({"attention": (None, None), "tokens": SOURCE}, "attn_implementation='eager'"),
+        ({"attention": (attention(4, 4),), "tokens": SOURCE}, r"that of generate\(\)"),
+        ({"attention": attention(4, 4)}, "attention is given without tokens"),
+        ({"attention": attention(4, 4), "tokens": SOURCE[:3]}, "4 x 4 positions, but there are 3"),
+        ({"attention": [torch.ones(2, 1, 4, 4) / 4], "tokens": SOURCE}, "that of 2 sentences"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "layer": 3}, "no layer 3; choose from 0"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "include_heads": [7]}, "no head 7"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "sentence_b_start": 4}, "from 1 to 3"),
+        (
+            {"attention": attention(4, 4), "tokens": SOURCE, "html_action": "x"},
+            "'view' or 'return'",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_one_clear_line(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        head_view(**given)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,111 @@
+"""One file, nothing fetched, and no word can break out of it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.errors import UserError
+from clearhead.explain.attention_map import AttentionMap
+from clearhead.explain.view import AttentionView
+from clearhead.explain.view import attention_view as module
+from clearhead.explain.view.bundle import MODULES, script, source
+from clearhead.explain.view.payload import MOST_WEIGHTS
+
+NASTY = ["</script><script>alert(1)</script>", '"><b>', "\u2028", "{{x}}"]
+
+
+def small(words: list[str] | None = None) -> AttentionMap:
+    words = words or ["a", "b", "c"]
+    weights = torch.rand(1, 2, len(words), len(words)).softmax(-1)
+    return AttentionMap.of("cross", [weights] * 3, words, words)
+
+
+def test_nothing_is_fetched() -> None:
+    html = AttentionView([small()]).html
+    links = set(re.findall(r"https?://[^\s\"'<>\\]+", html))
+    assert all(link.startswith("https://aclanthology.org/") for link in links)
+    assert not re.findall(r"\b(?:src|import|fetch|url)\s*[=(]", html)
+    assert "default-src 'none'" in html
+
+
+def test_both_papers_stand_beside_the_view() -> None:
+    html = AttentionView([small()]).html
+    assert "Jain and Wallace (2019)" in html
+    assert "Wiegreffe and Pinter (2019)" in html
+
+
+def test_words_cannot_break_out_of_the_page() -> None:
+    html = AttentionView([small(NASTY)], title=NASTY[0]).html
+    assert html.count("<script") == html.count("</script>") == 2
+    data = re.search(r'id="payload">(.*?)</script>', html, re.DOTALL)
+    assert data
+    assert json.loads(data[1])["maps"][0]["keys"] == NASTY
+
+
+def test_the_frame_of_a_notebook_holds_the_same_page() -> None:
+    from html import unescape
+
+    view = AttentionView([small(NASTY)], title=NASTY[1])
+    framed = re.fullmatch(
+        r'<iframe title="[^"]*" srcdoc="([^"]*)" sandbox=.*</iframe>', view._repr_html_()
+    )
+    assert framed
+    assert unescape(framed[1]) == view.html
+
+
+def test_a_notebook_with_widgets_gets_a_widget_and_the_frame_as_well() -> None:
+    pytest.importorskip("anywidget")
+    bundle = AttentionView([small()])._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert bundle["text/html"].startswith("<iframe")
+
+
+def test_without_anywidget_there_is_the_frame_and_a_clear_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    view = AttentionView([small()])
+    assert set(view._repr_mimebundle_()) == {"text/html", "text/plain"}
+    with pytest.raises(UserError, match=r"pip install 'clearhead\[notebook\]'"):
+        _ = view.widget
+
+
+def test_cross_attention_is_seen_first() -> None:
+    other = AttentionMap.of("encoder", [torch.ones(1, 2, 3, 3) / 3], "abc", "abc")
+    start = AttentionView([other, small()]).payload["start"]
+    assert (start["map"], start["layer"]) == (1, 1)
+
+
+def test_every_module_of_the_view_is_in_the_bundle() -> None:
+    folder = Path(module.__file__).parent / "js"
+    assert {path.stem for path in folder.glob("*.js")} == set(MODULES)
+    assert "import " not in re.sub(r"//.*", "", script())
+    for name in MODULES:
+        imported = re.findall(r'from "\./(\w+)\.js"', source(name))
+        assert all(MODULES.index(other) < MODULES.index(name) for other in imported)
+
+
+def test_only_a_page_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"ends in \.html"):
+        AttentionView([small()]).save(tmp_path / "view.png")
+    AttentionView([small()]).save(tmp_path / "view.html")
+    assert (tmp_path / "view.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_nothing_and_too_much_are_refused() -> None:
+    with pytest.raises(UserError, match="no attention to show"):
+        AttentionView([])
+    words = tuple(map(str, range(1500)))
+    import numpy as np
+
+    weights = np.broadcast_to(np.float32(0), (6, 8, 1500, 1500))
+    huge = AttentionMap("self", weights, words, words, tuple(range(6)), tuple(range(8)))
+    with pytest.raises(
+        UserError, match=f"up to {MOST_WEIGHTS:,} weights and these are 108,000,000"
+    ):
+        AttentionView([huge])
