@@ -23,8 +23,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "d_model", "embed_dim", "embedding_dim", "emb_dim", "emb_size", "n_embd", "hidden_size",
         "model_dim", "dim", "embed_size",
     ),
-    "h": ("h", "heads", "num_heads", "n_heads", "nhead", "n_head", "nheads"),
-    "d_k": ("d_k", "head_dim", "d_head", "dim_head", "head_size", "d_v", "depth"),
+    "h": ("h", "heads", "num_heads", "n_heads", "nhead", "n_head", "nheads", "num_attention_heads"),
+    "d_k": (
+        "d_k", "head_dim", "d_head", "dim_head", "head_size", "d_v", "depth",
+        "attention_head_size",
+    ),
     "d_ff": ("d_ff", "ff_dim", "dim_feedforward", "ffn_dim", "intermediate_size", "d_hidden"),
     "vocab": ("vocab", "vocab_size", "n_vocab", "src_vocab_size", "tgt_vocab_size"),
 }  # fmt: skip
@@ -46,6 +49,7 @@ class Axis:
     name: str = ""
     origin: str = ""
     sure: bool = False
+    parts: "tuple[Axis, ...]" = ()  # what was laid end to end, and can be taken apart again
     _same: "Axis | None" = field(default=None, repr=False)
 
     @property

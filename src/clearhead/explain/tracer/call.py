@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, agree, anonymous, one
+from clearhead.explain.tracer.axis import LENGTHS, SYNONYMS, Axis, Shape, agree, anonymous, one
 from clearhead.explain.tracer.hints import Hint, Hints, Lookup
 from clearhead.explain.tracer.sizes import Sizes
 from clearhead.explain.tracer.source import Place, sizes_of
@@ -57,7 +57,7 @@ class Call:
         if size == 1:
             return one(origin)
         name, sure = self.sizes.name(self.path, size)
-        return Axis(size, name, origin, sure)
+        return Axis(size, name if name in SYNONYMS else "", origin, sure)
 
     def meet(self, a: Axis, b: Axis) -> None:
         """Two axes are used as one; different names are a coincidence worth a word."""

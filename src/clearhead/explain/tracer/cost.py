@@ -61,7 +61,15 @@ def _einsum(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
 
 def memory(result: Tensor, tensors: Sequence[Tensor]) -> int:
     """Bytes that the result takes; none if it lies in the memory of an input."""
-    own = result.untyped_storage()._cdata
-    if any(tensor.untyped_storage()._cdata == own for tensor in tensors):
+    own = _storage(result)
+    if own is not None and any(_storage(tensor) == own for tensor in tensors):
         return 0
     return result.numel() * result.element_size()
+
+
+def _storage(tensor: Tensor) -> int | None:
+    """Which piece of memory it is; the tensors inside a `vmap` do not tell."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except NotImplementedError:
+        return None

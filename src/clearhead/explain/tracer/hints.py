@@ -41,7 +41,7 @@ class Hints:
             factors = [self._word(node.left), self._word(node.right)]
             return "·".join(f for f in factors if f) if all(factors) else None
         word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-        name = canonical(word)
+        name = canonical(word) or (word if isinstance(node, ast.Attribute) else None)
         if name in LENGTHS and (self.building or isinstance(node, ast.Attribute)):
             return "max_seq_len"
         return name

@@ -114,7 +114,8 @@ def numel_is_one(shape: Shape) -> bool:
 def merged(row: Row) -> Row:
     """A module that is one operation, such as a Linear, becomes one row."""
     row.children = [merged(child) for child in row.children]
-    if len(row.children) == 1 and row.kind and not row.children[0].kind:
+    only = row.children[0] if len(row.children) == 1 else None
+    if only and row.kind and not only.kind and only.outputs == row.outputs:
         return replace(row.children[0], path=row.path, kind=row.kind, parameters=row.parameters)
     return row
 

@@ -16,11 +16,13 @@ from clearhead.explain.tracer.axis import LENGTHS, SYNONYMS, Axis, Shape, canoni
 
 _FEED_FORWARD = re.compile(r"feed_?forward|ffn|positionwise", re.IGNORECASE)
 _VOCABULARY = re.compile(r"proj|head|generator|vocab|logits|(^|_)out|decoder$", re.IGNORECASE)
+_POSITIONS = re.compile(r"pos|wpe", re.IGNORECASE)
 _WIDENS = re.compile(r"(linear|fc|w|lin|dense)_?1|up|c_fc", re.IGNORECASE)
 _NOT_SIZES = {
     "in_features", "out_features", "num_embeddings", "embedding_dim", "padding_idx", "num_layers",
     "n_layers", "N", "stride", "groups", "kernel_size", "pad_id", "bos_id", "eos_id",
-    "encoder_layers", "decoder_layers", "format_version",
+    "encoder_layers", "decoder_layers", "format_version", "n_layer", "num_hidden_layers", "nf",
+    "nx", "layer_idx", "chunk_size_feed_forward", "seq_len_dim",
 }  # fmt: skip
 
 
@@ -39,7 +41,7 @@ class Sizes:
     def _read_embeddings(self) -> None:
         for path, module in self.modules.items():
             if isinstance(module, nn.Embedding):
-                rows = "max_seq_len" if "pos" in path.lower() else "vocab"
+                rows = "max_seq_len" if _POSITIONS.search(path) else "vocab"
                 self.own[path] |= {rows: module.num_embeddings, "d_model": module.embedding_dim}
 
     def _read_feed_forward(self) -> None:
@@ -81,7 +83,8 @@ class Sizes:
         if isinstance(module, nn.Linear):
             ends = self._ends.setdefault(path, self._linear(path, module))
             return ends if name == "weight" else ends[:1]
-        last = tensor.dim() - 1
+        # Ids lie along lengths to the end, vectors have features there.
+        last = tensor.dim() - 1 if tensor.is_floating_point() else -1
         return tuple(
             one(where) if size == 1 else self._axis(path, size, f"{where}, axis {i}", i != last)
             for i, size in enumerate(tensor.shape)

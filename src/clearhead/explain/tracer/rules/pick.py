@@ -83,7 +83,10 @@ def _part(call: Call, axis: Axis, size: int) -> Axis:
 
 def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
     """End to end along one axis."""
-    shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
+    empty = [tensor.numel() == 0 for tensor in call.tensors()]  # a cache that begins with nothing
+    shapes = [call.shape_of(t) or () for t, e in zip(call.tensors(), empty, strict=True) if not e]
+    if len(shapes) == 1:
+        return shapes[0]
     dim = call.argument(1, "dim", call.kwargs.get("axis", 0)) % len(wanted)
     for shape in shapes[1:]:
         for i, (a, b) in enumerate(zip(shapes[0], shape, strict=False)):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, joined, names, one
+from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, joined, names, one, sizes
 from clearhead.explain.tracer.call import Call
 from clearhead.explain.tracer.hints import Hint
 
@@ -93,10 +93,12 @@ def _merged(call: Call, old: Shape, size: int, hint: Hint) -> Axis:
     name = call.sizes.name(call.path, size)[0]
     features = not {axis.label for axis in real} & (LENGTHS | {"batch"})
     word = hint if isinstance(hint, str) and "·" not in hint else name if features else ""
-    return Axis(size, word or joined(real), origin, sure=True)
+    return Axis(size, word or joined(real), origin, sure=True, parts=tuple(real))
 
 
 def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Axis]:
+    if sizes(axis.known.parts) == tuple(new):
+        return list(axis.known.parts)
     origin = f"{axis.label} ({axis.size}) split by {call.here}"
     made = [call.new_axis(size, hint, origin) for size, hint in zip(new, words, strict=True)]
     if [part.label for part in made].count("h") == 1 and len(made) == 2:

@@ -1,0 +1,111 @@
+"""Operations by the dozen: watched, each gives what it gives and carries the right names."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from clearhead.explain import trace
+from clearhead.explain.tracer.axis import names, sizes
+from clearhead.explain.tracer.ledger import tensors_in
+
+BATCH, SEQ, WIDTH = 2, 5, 6
+AXES = {"x": "batch seq_len d_model"}
+
+# An operation on x (batch, seq_len, d_model), and the names of what comes out first.
+CARRIED: list[tuple[Callable[[Tensor], Any], str]] = [
+    (lambda x: x.permute(0, 2, 1), "(batch, d_model, seq_len)"),
+    (lambda x: x.permute((2, 0, 1)), "(d_model, batch, seq_len)"),
+    (lambda x: torch.swapaxes(x, 0, -1), "(d_model, seq_len, batch)"),
+    (lambda x: x.movedim(0, 1), "(seq_len, batch, d_model)"),
+    (lambda x: torch.transpose(input=x, dim0=0, dim1=1), "(seq_len, batch, d_model)"),
+    (lambda x: x.mT, "(batch, d_model, seq_len)"),
+    (lambda x: x[0].T, "(d_model, seq_len)"),
+    (lambda x: x[:, 0], "(batch, d_model)"),
+    (lambda x: x[..., 0], "(batch, seq_len)"),
+    (lambda x: x[..., None, :], "(batch, seq_len, 1, d_model)"),
+    (lambda x: x[:, -1:], "(batch, 1, d_model)"),
+    (lambda x: x[:, ::2], "(batch, seq_len/2, d_model)"),
+    (lambda x: x.select(1, 2), "(batch, d_model)"),
+    (lambda x: x.unbind(1)[0], "(batch, d_model)"),
+    (lambda x: x.unsqueeze(-1), "(batch, seq_len, d_model, 1)"),
+    (lambda x: x[:, :1].squeeze(1), "(batch, d_model)"),
+    (lambda x: x.flatten(), "(batch·seq_len·d_model)"),
+    (lambda x: x.flatten(0, 1), "(batch·seq_len, d_model)"),
+    (lambda x: x.view(-1, x.size(-1)), "(batch·seq_len, d_model)"),
+    (lambda x: x.reshape(x.shape), "(batch, seq_len, d_model)"),
+    (lambda x: x.view(*x.shape[:2], 3, 2).flatten(2), "(batch, seq_len, 3·2)"),
+    (lambda x: x.unflatten(2, (3, 2)), "(batch, seq_len, 3, 2)"),
+    (lambda x: x[:, :1].expand(-1, 4, -1), "(batch, 4, d_model)"),
+    (lambda x: x.mean(1), "(batch, d_model)"),
+    (lambda x: x.sum(dim=(1, 2)), "(batch)"),
+    (lambda x: x.mean(-1, keepdim=True), "(batch, seq_len, 1)"),
+    (lambda x: x.max(dim=1), "(batch, d_model)"),
+    (lambda x: x.argmax(-1), "(batch, seq_len)"),
+    (lambda x: torch.linalg.vector_norm(x, dim=-1), "(batch, seq_len)"),
+    (lambda x: x @ x.mT, "(batch, seq_len, seq_len)"),
+    (lambda x: torch.bmm(x, x.transpose(1, 2)), "(batch, seq_len, seq_len)"),
+    (lambda x: x @ x[0, 0], "(batch, seq_len)"),
+    (lambda x: torch.einsum("bnd,bmd->nm", x, x), "(seq_len, seq_len)"),
+    (lambda x: torch.outer(x[0, 0], x[0, :, 0]), "(d_model, seq_len)"),
+    (lambda x: F.scaled_dot_product_attention(x, x[:, :3], x[:, :3]), "(batch, seq_len, d_model)"),
+    (lambda x: F.layer_norm(x, x.shape[-1:]), "(batch, seq_len, d_model)"),
+    (lambda x: torch.where(x > 0, x, x[:1]), "(batch, seq_len, d_model)"),
+    (lambda x: 1 - 2 * x / 3, "(batch, seq_len, d_model)"),
+    (lambda x: x.cumsum(1).roll(1, 1).flip(1), "(batch, seq_len, d_model)"),
+    (lambda x: torch.cat([x, x], dim=-1), "(batch, seq_len, 12)"),
+    (lambda x: torch.stack([x, x], dim=1), "(batch, 2, seq_len, d_model)"),
+    (lambda x: x.chunk(2, dim=-1), "(batch, seq_len, 3)"),
+    (lambda x: x.split([1, 4], dim=1), "(batch, 1, d_model)"),
+    (lambda x: x.topk(3, dim=1), "(batch, 3, d_model)"),
+    (lambda x: torch.zeros_like(x), "(batch, seq_len, d_model)"),
+    (lambda x: x.masked_fill_(x > 0, 0), "(batch, seq_len, d_model)"),
+    (lambda x: torch.tril(torch.ones(x.size(1), x.size(1))), "(seq_len, seq_len)"),
+]
+
+# Of these only the sizes are known for sure; what matters is that the model runs on.
+ODD: list[Callable[[Tensor], Any]] = [
+    lambda x: x[x > 0],
+    lambda x: x[[0, 1, 1]],
+    lambda x: x[:, torch.tensor([0, 2])],
+    lambda x: x.gather(1, torch.zeros(2, 3, 6, dtype=torch.long)),
+    lambda x: F.pad(x, (1, 2)),
+    lambda x: x.repeat(1, 2, 1),
+    lambda x: torch.tensordot(x, x, dims=([0, 1], [0, 1])),
+    lambda x: F.one_hot(x.argmax(-1), 7),
+    lambda x: x.view(torch.int32),
+    lambda x: torch.meshgrid(x[0, 0], x[0, :, 0], indexing="ij"),
+    lambda x: x.sort(dim=1),
+    lambda x: torch.fft.fft(x).abs(),
+    lambda x: F.unfold(x[:, None], 2),
+    lambda x: x.squeeze().sum(),
+    lambda x: x.unique(),
+    lambda x: torch.autograd.grad(x.requires_grad_().sum(), x),
+    lambda x: torch.vmap(lambda row: row.T @ row)(x),
+    lambda x: torch.einsum("...d->...", x),
+    lambda x: [{"y": x + 1}, (x, None)],
+]
+
+
+@pytest.mark.parametrize(("operation", "wanted"), CARRIED, ids=[w for _, w in CARRIED])
+def test_names_travel(operation: Callable[[Tensor], Any], wanted: str) -> None:
+    data = torch.randn(BATCH, SEQ, WIDTH)
+    found = trace(operation, data.clone(), axes=AXES)
+    assert names(found.root.outputs[0]) == wanted
+    for shown, plain in zip(tensors_in(found.output), tensors_in(operation(data)), strict=True):
+        assert torch.equal(shown, plain)
+
+
+@pytest.mark.parametrize("operation", ODD, ids=range(len(ODD)))
+def test_an_unusual_operation_is_handed_on_and_its_sizes_are_told(
+    operation: Callable[[Tensor], Any],
+) -> None:
+    data = torch.randn(BATCH, SEQ, WIDTH)
+    found = trace(operation, data.clone())
+    plain = tensors_in(operation(data))
+    assert [sizes(shape) for shape in found.root.outputs] == [tuple(t.shape) for t in plain]
+    assert all(map(torch.equal, tensors_in(found.output), plain))
+    assert found.mistake is None and str(found) and found.to_html()
