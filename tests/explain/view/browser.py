@@ -22,12 +22,14 @@ ARGUMENTS = [
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Notes when the first picture stands on the screen, in milliseconds since the page was asked for.
 NOTE_FIRST_PAINT = """
-const look = () => window.attentionView
-  ? attentionView.ready.then(() => requestAnimationFrame(() => setTimeout(() => {
-      window.painted = performance.now();
-    })))
-  : requestAnimationFrame(look);
-requestAnimationFrame(look);
+window.painted = new Promise((done) => {
+  const look = () => window.attentionView
+    ? attentionView.ready.then(() => requestAnimationFrame(() => setTimeout(() => {
+        done(performance.now());
+      })))
+    : requestAnimationFrame(look);
+  requestAnimationFrame(look);
+});
 """
 
 
@@ -64,7 +66,8 @@ class Visit:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
-        self.page.wait_for_function("window.painted")
+        # Milliseconds.
+        self.first_paint = float(self.page.evaluate("window.painted"))
 
     def _keep(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
@@ -75,11 +78,6 @@ class Visit:
 
     def __exit__(self, *_: object) -> None:
         self.page.context.close()
-
-    @property
-    def first_paint(self) -> float:
-        """Milliseconds."""
-        return float(self.page.evaluate("window.painted"))
 
     def word(self, side: str, place: int) -> str:
         """A selector."""
