@@ -77,8 +77,11 @@ def resized(call: Call, wanted: Sequence[int]) -> Shape | None:
 
 
 def _part(call: Call, axis: Axis, size: int) -> Axis:
+    """What the scope calls it, else a half, a third, …, if it is one."""
+    origin = f"a part of {axis.label} ({axis.size}) by {call.here}"
     name, sure = call.sizes.name(call.path, size)
-    return Axis(size, name, f"a part of {axis.label} ({axis.size}) by {call.here}", sure)
+    share = axis.size // size if size > 1 and axis.size % size == 0 and axis.known.name else 0
+    return Axis(size, name or (f"{axis.label}/{share}" if share else ""), origin, sure or not name)
 
 
 def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -92,12 +95,20 @@ def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
         for i, (a, b) in enumerate(zip(shapes[0], shape, strict=False)):
             if i != dim and a.size == b.size:
                 call.meet(a, b)
-    parts = [shape[dim] for shape in shapes]
-    name, _ = call.sizes.name(call.path, wanted[dim])
-    if not name and len({part.label for part in parts}) > 1:
-        name = "+".join(part.label for part in parts)
-    end_to_end = Axis(wanted[dim], name, f"{len(parts)} parts joined by {call.here}", bool(name))
-    return (*shapes[0][:dim], end_to_end, *shapes[0][dim + 1 :])
+    whole = _end_to_end(call, [shape[dim] for shape in shapes], wanted[dim])
+    return (*shapes[0][:dim], whole, *shapes[0][dim + 1 :])
+
+
+def _end_to_end(call: Call, parts: list[Axis], size: int) -> Axis:
+    """Two halves make a whole; else what the scope calls it, else the sum of the names."""
+    name, _ = call.sizes.name(call.path, size)
+    labels = list(dict.fromkeys(part.label for part in parts))
+    base, _, share = labels[0].partition("/")
+    if len(labels) == 1 and share == str(len(parts)):
+        name = base
+    elif not name and len(labels) > 1:
+        name = "+".join(labels)
+    return Axis(size, name, f"{len(parts)} parts joined by {call.here}", bool(name))
 
 
 def stack(call: Call, wanted: Sequence[int]) -> Shape | None:
