@@ -17,6 +17,7 @@ from clearhead.cli import bench, data
 from clearhead.cli.convert import convert
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
+from clearhead.cli.trace import trace
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 from clearhead.errors import UserError
@@ -36,6 +37,7 @@ app.command()(translate)
 app.command()(train)
 app.command()(evaluate)
 app.command()(export)
+app.command()(trace)
 app.command()(convert)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
