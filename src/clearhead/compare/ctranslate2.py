@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from clearhead.compare.engine import Engine, Ids, Search, Subject
 from clearhead.compare.peers import library
@@ -23,13 +26,14 @@ class CTranslate2:
         self.name = f"{NAME}, {precision}{aside}"
         self.source = vocabulary(directory, "source")
         self.ids = {piece: i for i, piece in enumerate(vocabulary(directory, "target"))}
-        self.inner: Any = library("ctranslate2").Translator(
-            str(directory),
-            device="cpu",
-            compute_type=precision,
-            inter_threads=workers,
-            intra_threads=threads // workers,
-        )
+        with torch_threads_kept():
+            self.inner: Any = library("ctranslate2").Translator(
+                str(directory),
+                device="cpu",
+                compute_type=precision,
+                inter_threads=workers,
+                intra_threads=threads // workers,
+            )
         config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         self.eos_id = self.ids[config["eos_token"]]
 
@@ -53,6 +57,19 @@ class CTranslate2:
     def _ids(self, result: Any) -> Ids:
         ids = [self.ids[piece] for piece in result.hypotheses[0]]
         return ids[:-1] if ids[-1:] == [self.eos_id] else ids
+
+
+@contextmanager
+def torch_threads_kept() -> Iterator[None]:
+    """Whoever makes a `Translator` is left with its intra_threads: OpenMP has one number for all.
+
+    With a batch a core, torch and all who race with it would go on with one core.
+    """
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def vocabulary(directory: Path, side: str) -> list[str]:

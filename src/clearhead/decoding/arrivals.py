@@ -36,11 +36,16 @@ class Arrivals:
         self.engine, self.sources, self.at_once = engine, sources, at_once
         self.next = 0  # the first that has not been read
         self.read = Read([], torch.empty(0), torch.empty(0))
+        self.stopped = False
 
     @property
     def waiting(self) -> int:
         """How many have not been handed out."""
         return len(self.sources) - self.next + len(self.read.numbers)
+
+    def stop(self) -> None:
+        """Nobody will look at the result any more."""
+        self.stopped = True
 
     def take(self, most: int) -> Read:
         """At least one and at most so many sentences, if any wait."""

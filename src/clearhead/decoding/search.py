@@ -14,6 +14,7 @@ from clearhead.decoding.greedy import greedy_search
 from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.next_token import NextToken
 from clearhead.decoding.options import DecodingOptions
+from clearhead.decoding.side_by_side import cores_for, on_cores, searches_at_once, side_by_side
 from clearhead.errors import UserError
 from clearhead.models import Transformer
 
@@ -66,11 +67,44 @@ def in_eval_mode(model: nn.Module | Engine) -> Iterator[None]:
 def _decode_stream(
     engine: Engine, sources: Sequence[Sequence[int]], options: DecodingOptions, places: int
 ) -> list[list[Hypothesis]]:
-    limits = [options.limit(len(source), engine.config.tgt_seq_len) for source in sources]
-    arrivals = Arrivals(engine, sources, places)
-    search = greedy_search if options.beam_size == 1 else beam_search
-    next_token = NextToken(engine, options)
-    return search(next_token, arrivals, torch.tensor(limits, device=engine.device), places)
+    """As many searches side by side as pay, each with its share of the sentences."""
+    count = searches_at_once(engine, len(sources), options.beam_size)
+    searches = [Search(engine, sources[i::count], options, places) for i in range(count)]
+    if count == 1:
+        with on_cores(cores_for(engine, searches[0].places * options.beam_size)):
+            return searches[0].run()
+    results: list[list[Hypothesis]] = [[] for _ in sources]
+
+    def stop() -> None:
+        for search in searches:
+            search.arrivals.stop()
+
+    for i, found in enumerate(side_by_side([search.run for search in searches], stop)):
+        results[i::count] = found
+    return results
+
+
+class Search:
+    """Greedy or beam search of sentences that go through so many places."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sources: Sequence[Sequence[int]],
+        options: DecodingOptions,
+        places: int,
+    ) -> None:
+        limits = [options.limit(len(source), engine.config.tgt_seq_len) for source in sources]
+        self.limits = torch.tensor(limits, device=engine.device)
+        self.places = min(places, len(sources))
+        self.arrivals = Arrivals(engine, sources, self.places)
+        self.next_token = NextToken(engine, options)
+
+    def run(self) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence, in the order of the sources."""
+        one = self.next_token.options.beam_size == 1
+        search = greedy_search if one else beam_search
+        return search(self.next_token, self.arrivals, self.limits, self.places)
 
 
 def _check(lengths: list[int], most: int) -> None:

@@ -48,8 +48,8 @@ class Slots(ABC):
 
     @property
     def is_busy(self) -> bool:
-        """Whether anybody still writes."""
-        return len(self.vacant) < self.places
+        """Whether anybody still writes, for somebody who waits for it."""
+        return len(self.vacant) < self.places and not self.arrivals.stopped
 
     @abstractmethod
     def begin(self, places: Tensor) -> None:
