@@ -14,6 +14,7 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli import bench, data
+from clearhead.cli.attention import attention
 from clearhead.cli.convert import convert
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
@@ -37,8 +38,9 @@ app.command()(translate)
 app.command()(train)
 app.command()(evaluate)
 app.command()(export)
-app.command()(trace)
 app.command()(convert)
+app.command()(attention)
+app.command()(trace)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

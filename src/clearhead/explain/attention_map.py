@@ -11,12 +11,13 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 
-Kind = Literal["encoder", "decoder", "cross", "self"]
+Kind = Literal["encoder", "decoder", "cross", "self", "saliency"]
 TITLES = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",
     "cross": "Cross-attention",
     "self": "Self-attention",
+    "saliency": "Saliency, |gradient × input|",
 }
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.decoding.search import in_eval_mode
+from clearhead.explain.attention_map import AttentionMap
 from clearhead.explain.look import Sentence
 from clearhead.models import Transformer
 
@@ -47,6 +48,12 @@ def shares(signed: NDArray[np.float32]) -> NDArray[np.float32]:
     totals = np.maximum(sizes.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
     portions: NDArray[np.float32] = sizes / totals
     return portions
+
+
+def as_map(signed: NDArray[np.float32], cross: AttentionMap) -> AttentionMap:
+    """The shares, with the words of the cross-attention they are compared with."""
+    weights = shares(signed)[None, None]
+    return AttentionMap("saliency", weights, cross.queries, cross.keys, (0,), (0,))
 
 
 class _scaled:

@@ -19,12 +19,14 @@ ROWS = {
     "decoder": "this token …",
     "self": "this token …",
     "cross": "writing this token …",
+    "saliency": "writing this token …",
 }
 COLUMNS = {
     "encoder": "… looks at this one",
     "decoder": "… looks at this one",
     "self": "… looks at this one",
     "cross": "… the decoder looks at this one",
+    "saliency": "… hangs on this one",
 }
 _CELL = 0.27  # inches
 

@@ -1,0 +1,90 @@
+"""`clearhead attention`: a picture or a page of one sentence, or one clear line."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.cli.main import run
+from tests.explain import tiny
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    directory = tmp_path_factory.mktemp("model")
+    tiny.model().save_pretrained(directory)
+    tiny.tokenizer().save(directory)
+    return str(directory)
+
+
+def attention(model: str, output: Path, *options: str) -> int:
+    given = [tiny.SOURCE, "--target", tiny.TARGET, "--model", model, "-o", str(output)]
+    return run(["attention", *given, *options])
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")]
+)
+def test_the_ending_decides_the_format(
+    model: str, tmp_path: Path, name: str, begins: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attention(model, tmp_path / name) == 0
+    assert (tmp_path / name).read_bytes().startswith(begins)
+    assert capsys.readouterr().out == f"{tmp_path / name}: {tiny.TARGET}\n"
+
+
+def test_a_page_holds_all_kinds_and_saliency_beside_them(model: str, tmp_path: Path) -> None:
+    assert attention(model, tmp_path / "a.html") == 0
+    html = (tmp_path / "a.html").read_text(encoding="utf-8")
+    for title in (
+        "Encoder self-attention",
+        "Decoder self-attention",
+        "Cross-attention",
+        "Saliency",
+    ):
+        assert f'"title":"{title}' in html
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ([], "Cross-attention, 6 x 8 tokens"),
+        (["--kind", "encoder"], "Encoder self-attention, 8 x 8 tokens"),
+        (["--layer", "1"], "Cross-attention, layer 1: each head"),
+        (["--layer", "1", "--head", "2"], "Cross-attention, layer 1, head 2"),
+        (["--alignment"], "Cross-attention, layer 0, average of its heads"),
+        (["--alignment", "--layer", "-1"], "Cross-attention, layer 1, average of its heads"),
+    ],
+)
+def test_options_choose_the_picture(
+    model: str, tmp_path: Path, options: list[str], title: str
+) -> None:
+    assert attention(model, tmp_path / "a.svg", *options) == 0
+    assert title in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.gif", [], "give a file that ends in .html, .svg, .png, .pdf"),
+        ("a", [], "give a file that ends in .html, .svg, .png, .pdf"),
+        ("a.svg", ["--head", "1"], "--head 1 is a head of which layer? give --layer, too"),
+        ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment is of cross-attention"),
+        ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),
+        ("a.svg", ["--layer", "0", "--head", "4"], "there is no head 4; choose from 0 to 3"),
+        ("a.svg", ["--target", "chat " * 50], "this model has 40 positions; give a shorter"),
+        ("a.html", ["--model", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    model: str,
+    tmp_path: Path,
+    name: str,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert attention(model, tmp_path / name, *options) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("clearhead: error: ")
+    assert message in line
+    assert not list(tmp_path.iterdir())
