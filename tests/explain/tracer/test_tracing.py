@@ -8,6 +8,7 @@ from clearhead.blocks import MultiHeadAttentionBlock, decoder_mask, padding_mask
 from clearhead.errors import UserError
 from clearhead.explain import trace
 from clearhead.explain.tracer.axis import names
+from clearhead.fast import accelerate
 from clearhead.models import Transformer, TransformerConfig
 
 BATCH, SRC, TGT, VOCABULARY = 2, 7, 5, 31
@@ -102,7 +103,7 @@ def test_the_steps_of_attention_in_order() -> None:
         "project Q", "split heads: d_model → h·d_k", "swap seq_len and h",
         "project K", "split heads: d_model → h·d_k", "swap seq_len and h",
         "project V", "split heads: d_model → h·d_k", "swap seq_len and h",
-        "swap seq_len and d_k", "QKᵀ", "scale ÷ 2", "softmax over seq_len", "weights × V",
+        "swap seq_len and d_k", "QKᵀ", "scale ÷ 2 = √d_k", "softmax over seq_len", "weights × V",
         "swap h and seq_len", "join heads: h·d_k → d_model", "project the heads",
     ]  # fmt: skip
 
@@ -111,6 +112,20 @@ def test_every_row_says_where_it_is_written() -> None:
     for row in trace(model().eval(), *batch()).rows():
         assert row.place is not None and row.place.link.endswith(f".py#L{row.place.line}")
         assert "/clearhead/" in row.place.file and row.place.code
+
+
+def test_the_outermost_row_points_to_where_the_forward_pass_begins() -> None:
+    place = trace(model().eval(), *batch()).root.place
+    assert place is not None and place.function == "forward"
+    assert place.file.endswith("models/transformer.py")
+
+
+def test_the_fast_twins_are_watched_as_well() -> None:
+    network, inputs = accelerate(model().eval()), batch()
+    with torch.no_grad():
+        found = trace(network, *inputs)
+        assert torch.equal(found.output, network(*inputs))
+    assert found.root.output == "(batch, tgt_len, vocab)"
 
 
 class Gpt(nn.Module):

@@ -135,7 +135,10 @@ class _Namer:
         query = self._query(key, shape) if len(shape) > 1 else ""
         front = {3: ["batch"], 4: ["batch", "h"]}.get(len(shape), [])
         wanted = [*front, query, key][-len(shape) :]
-        return [STRETCHES if s == 1 else name for s, name in zip(shape, wanted, strict=False)]
+        # One sentence is a batch of one; any other 1 is there to be stretched.
+        stays = {"batch"} if batch == 1 else set()
+        pairs = zip(shape, wanted, strict=False)
+        return [STRETCHES if size == 1 and name not in stays else name for size, name in pairs]
 
     def _key(self, word: str, size: int) -> str:
         """A mask called `mask` hides keys: of the source, where there is one of that length."""

@@ -6,11 +6,13 @@ knows which columns of which line it executes, so the expression can be read.
 
 import ast
 import functools
+import inspect
 import linecache
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 
@@ -57,6 +59,15 @@ def place_of(frame: FrameType | None) -> Place | None:
     if frame is None:
         return None
     return _place(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def defined(module: Any) -> Place | None:
+    """Where a module's `forward`, or a function, begins."""
+    function = getattr(module, "forward", getattr(module, "__init__", module))
+    code = getattr(inspect.unwrap(function), "__code__", None) or getattr(module, "__code__", None)
+    if not isinstance(code, CodeType):
+        return None
+    return Place(code.co_filename, code.co_firstlineno, code.co_name, "", None)
 
 
 @functools.lru_cache(maxsize=4096)

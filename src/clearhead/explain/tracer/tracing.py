@@ -11,6 +11,7 @@ from clearhead.explain.tracer.ledger import tensors_in
 from clearhead.explain.tracer.mistake import Mistake, explain
 from clearhead.explain.tracer.rows import Operand, Row, merged, sum_up, without_asides
 from clearhead.explain.tracer.sizes import Sizes
+from clearhead.explain.tracer.source import defined
 from clearhead.explain.tracer.watch import Watch
 
 
@@ -99,7 +100,7 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
         error = caught
     mistake = _explained(watch, error)
     top = root.children[0] if model and root.children else root
-    return _finished(watch, top, output, mistake)
+    return _finished(watch, top, output, mistake, module)
 
 
 def _explained(watch: Watch, error: Exception | None) -> Mistake | None:
@@ -112,7 +113,10 @@ def _explained(watch: Watch, error: Exception | None) -> Mistake | None:
     return mistake
 
 
-def _finished(watch: Watch, root: Row, output: Any, mistake: Mistake | None) -> Trace:
+def _finished(
+    watch: Watch, root: Row, output: Any, mistake: Mistake | None, module: Callable[..., Any]
+) -> Trace:
+    """The tree as it is shown: named, pruned, added up."""
     results = watch.ledger.numbers(tensors_in(output))
     if not root.outputs:
         root.outputs = [watch.ledger.shape_of(tensor) for tensor in tensors_in(output)]
@@ -121,6 +125,7 @@ def _finished(watch: Watch, root: Row, output: Any, mistake: Mistake | None) -> 
     watch.describe()
     root = merged(root) if root.children else root
     sum_up(root)
+    root.place = defined(module)
     _name_the_inputs(root)
     return Trace(root, output, mistake)
 

@@ -68,6 +68,8 @@ def _view(call: Call, ins: Ins, outs: Outs) -> str:
     old, new = ins[0].shape, outs[0]
     gone = [axis for axis in old if axis.label not in {a.label for a in new}]
     came = [axis for axis in new if axis.label not in {a.label for a in old}]
+    if len(gone) == 1 and gone[0].label == joined(came):
+        return f"take {' and '.join(axis.label for axis in came)} apart"
     if len(gone) == 1 and len(came) > 1:
         heads = "split heads: " if "h" in {a.label for a in came} else "split "
         return f"{heads}{gone[0].label} → {joined(came)}"
@@ -116,10 +118,22 @@ def _by_number(sign: str) -> Callable[[Call, Ins, Outs], str]:
     def tell(call: Call, ins: Ins, outs: Outs) -> str:
         number = next((a for a in call.args if isinstance(a, int | float)), None)
         if len(ins) == 1 and number is not None:
-            return f"scale {sign} {number:.4g}"
+            return f"scale {sign} {number:.4g}{_root(call, ins[0].shape, number)}"
         return "multiply" if sign == "×" else "divide"
 
     return tell
+
+
+def _root(call: Call, shape: Shape, number: float) -> str:
+    """` = √d_k`, where the number is the root of a width that is at hand."""
+    widths = {axis.label: axis.size for axis in shape if axis.label not in LENGTHS | {"batch"}}
+    widths |= {"d_k": call.sizes.value("d_k") or 0}
+    for name, size in widths.items():
+        if size > 1 and abs(number**2 - size) < 1e-6 * size:
+            return f" = √{name}"
+        if size > 1 and abs(number**2 * size - 1) < 1e-6:
+            return f" = 1/√{name}"
+    return ""
 
 
 def _embedding(call: Call, ins: Ins, outs: Outs) -> str:

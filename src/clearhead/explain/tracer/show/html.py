@@ -27,7 +27,8 @@ def page(root: Row, mistake: Mistake | None = None, words: str = "") -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width"></head>'
-        f"<body><main>{told}<p>{_BUTTONS}</p>{fragment(root, mistake)}</main></body></html>\n"
+        f'<body style="font:16px system-ui,sans-serif;margin:16px"><main>{told}'
+        f"<p>{_BUTTONS}</p>{fragment(root, mistake)}</main></body></html>\n"
     )
 
 
