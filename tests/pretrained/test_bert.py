@@ -8,7 +8,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from clearhead.models.bert import Bert
+from clearhead.models.bert import Bert, BertConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
 from tests.pretrained.reference import (
     CLOSE,
@@ -130,3 +130,18 @@ def test_a_text_alone_is_the_text_in_company(tmp_path: Path) -> None:
     for row, length in enumerate((24, 5, 13)):
         alone = ours(ids[row : row + 1, :length])
         assert furthest(alone[0], together[row, :length]) <= CLOSE
+
+
+@torch.no_grad()
+def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+    """Born here; the pooler, which their class does not have, comes back to us all the same."""
+    sizes = BertConfig(50, 40, 12, 1, 3, 28, heads=("masked_lm", "pooler"), eps=1e-7, segments=3)
+    ours = Bert.from_config(sizes).eval()
+    save_pretrained(ours, tmp_path)
+    theirs = transformers.BertForMaskedLM.from_pretrained(tmp_path).eval()
+    ids = ragged(50, (9, 9), 0)
+    expected = theirs(ids, token_type_ids=ids % 3).logits
+    assert furthest(ours.heads["masked_lm"](ours(ids, None, ids % 3)), expected) <= CLOSE
+    again = from_pretrained(tmp_path)
+    assert isinstance(again, Bert) and again.config == sizes
+    assert all(torch.equal(t, again.get_parameter(name)) for name, t in ours.named_parameters())

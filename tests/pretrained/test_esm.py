@@ -8,7 +8,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from clearhead.models.esm import Esm
+from clearhead.models.esm import Esm, EsmConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
 from tests.pretrained.reference import (
     CLOSE,
@@ -131,3 +131,15 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
     our_error = (ours.heads["masked_lm"](ours(ids)).double() - truth).square().mean().sqrt()
     their_error = (rounded.double() - truth).square().mean().sqrt()
     assert our_error <= 1.1 * their_error
+
+
+@torch.no_grad()
+def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+    sizes = EsmConfig(33, 40, 12, 2, 3, 28, heads=("token",), labels=4)
+    ours = Esm.from_config(sizes).eval()
+    save_pretrained(ours, tmp_path)
+    theirs = transformers.EsmForTokenClassification.from_pretrained(tmp_path).eval()
+    ids = ragged(33, (9, 9), 1, low=4)
+    assert furthest(ours.heads["token"](ours(ids)), theirs(ids).logits) <= CLOSE
+    again = from_pretrained(tmp_path)
+    assert isinstance(again, Esm) and again.config == sizes

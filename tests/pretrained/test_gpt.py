@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from clearhead.models.gpt import Gpt
+from clearhead.models.gpt import Gpt, GptConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
 from tests.pretrained.reference import (
     CLOSE,
@@ -94,7 +94,19 @@ def test_no_token_knows_what_comes_after_it(tmp_path: Path) -> None:
     assert torch.equal(ours(ids)[0, :20], ours(other)[0, :20])
 
 
-@pytest.mark.parametrize("architecture", ["GPT2Model", "GPT2LMHeadModel"])
+@torch.no_grad()
+def test_each_tokens_labels_are_theirs(tmp_path: Path) -> None:
+    config = transformers.GPT2Config(**SIZES["deep"], **SIGNS, num_labels=5)
+    theirs = saved(disturbed(transformers.GPT2ForTokenClassification(config)), tmp_path)
+    ours = from_pretrained(tmp_path)
+    assert isinstance(ours, Gpt)
+    ids = ragged(99, (9, 9), PAD)
+    assert furthest(ours.heads["token"](ours(ids)), theirs(ids).logits) <= CLOSE
+
+
+@pytest.mark.parametrize(
+    "architecture", ["GPT2Model", "GPT2LMHeadModel", "GPT2ForTokenClassification"]
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_what_we_save_they_load_bit_by_bit(
     tmp_path: Path, architecture: str, dtype: torch.dtype
@@ -133,3 +145,15 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
     our_error = (ours.logits(ours(ids)).double() - truth).square().mean().sqrt()
     their_error = (rounded.double() - truth).square().mean().sqrt()
     assert our_error <= 1.1 * their_error
+
+
+@torch.no_grad()
+def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+    sizes = GptConfig(50, 40, 12, 2, 3, 28, bos_id=1, eos_id=2)
+    ours = Gpt.from_config(sizes).eval()
+    save_pretrained(ours, tmp_path)
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(tmp_path).eval()
+    ids = ragged(33, (9, 9), 1, low=4)
+    assert furthest(ours.logits(ours(ids)), theirs(ids).logits) <= CLOSE
+    again = from_pretrained(tmp_path)
+    assert isinstance(again, Gpt) and again.config == sizes

@@ -6,6 +6,7 @@ from typing import Self
 from torch import Tensor, nn
 
 from clearhead.blocks import (
+    Classifier,
     Encoder,
     LearnedPositions,
     PlainEmbeddings,
@@ -14,7 +15,7 @@ from clearhead.blocks import (
     look_ahead_mask,
 )
 from clearhead.models.normal_initialization import initialize_normal, shrink_what_is_added
-from clearhead.models.stack import StackConfig, stack
+from clearhead.models.stack import StackConfig, choose_heads, stack
 from clearhead.models.tree import tree
 
 
@@ -39,7 +40,8 @@ class Gpt(nn.Module):
 
     A decoder that has no source to look at has no cross-attention, and a decoder block
     without cross-attention is an encoder block: only the look-ahead mask makes it one that
-    writes. Hence ``decoder`` is an `Encoder`.
+    writes. Hence ``decoder`` is an `Encoder`. A head, ``token``, gives scores of each token's
+    labels from hidden states.
 
     Shape:
         ids: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = no padding
@@ -57,6 +59,8 @@ class Gpt(nn.Module):
         layers = stack(config, lambda: ResidualConnection(config.dropout, config.norm()))
         self.decoder = Encoder(layers, config.norm())
         self.projection_layer = TiedProjection(self.embed.embedding)
+        makers = {"token": lambda: Classifier(config.d_model, config.labels, config.dropout)}
+        self.heads = choose_heads(config.heads, makers)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """The last hidden states: position t knows ids 0 … t."""

@@ -1,6 +1,6 @@
 """What BERT, GPT-2 and ESM-2 have in common: sizes, and a stack of encoder blocks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from torch import nn
@@ -75,7 +75,7 @@ def stack(
 
 
 def choose_heads(
-    wanted: tuple[str, ...], makers: dict[str, Callable[[], nn.Module]]
+    wanted: tuple[str, ...], makers: Mapping[str, Callable[[], nn.Module]]
 ) -> nn.ModuleDict:
     """The heads that a configuration asks for, each by its name.
 

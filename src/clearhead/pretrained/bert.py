@@ -71,6 +71,7 @@ FAMILY = Family(
         "add_cross_attention": (False,),
         "tie_word_embeddings": (True,),
     },
+    absent={},
     architectures={
         "BertModel": ("pooler",),
         "BertForMaskedLM": ("masked_lm",),

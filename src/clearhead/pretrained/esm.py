@@ -1,7 +1,9 @@
 """ESM-2's files (`transformers`: EsmModel and its heads)."""
 
+from typing import Any
+
 from clearhead.models.esm import Esm, EsmConfig
-from clearhead.pretrained.family import Family
+from clearhead.pretrained.family import Family, Raw
 from clearhead.pretrained.table import Row, Table, linears, norms, tensor
 
 _THEIRS, _OURS = "esm.encoder.layer.{n}", "encoder.layers.{n}"
@@ -53,7 +55,16 @@ TABLE = Table(
     dropped=("esm.embeddings.position_ids",),
 )
 
-FAMILY = Family(
+
+class EsmFamily(Family):
+    """Its rotary base is a whole number here and not there."""
+
+    def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
+        """As `Family.write`."""
+        return super().write(config, origin) | {"rope_theta": float(config.rotary_base)}
+
+
+FAMILY = EsmFamily(
     model_type="esm",
     config=EsmConfig,
     build=Esm,
@@ -80,6 +91,19 @@ FAMILY = Family(
         "is_decoder": (False,),
         "add_cross_attention": (False,),
         "tie_word_embeddings": (True,),
+    },
+    absent={
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "layer_norm_eps": 1e-12,
+        "pad_token_id": None,
+        "mask_token_id": None,
+        "position_embedding_type": "absolute",
+        "token_dropout": False,
     },
     architectures={
         "EsmModel": ("pooler",),

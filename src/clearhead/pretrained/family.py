@@ -17,9 +17,9 @@ class Family:
     """How a family's files are read and written.
 
     `fields` names each of our sizes in their config.json, `fixed` what must stand there for
-    our formulas to be theirs (a key that is absent means what we list first), `architectures`
-    the heads that each of their classes has, `heads` a tensor by which a head that the class
-    does not promise shows that the file brings it all the same.
+    our formulas to be theirs, `absent` what a key that is left out means there where our default
+    is another, `architectures` the heads that each of their classes has, `heads` a tensor by
+    which a head that the class does not promise shows that the file brings it all the same.
     """
 
     model_type: str
@@ -27,6 +27,7 @@ class Family:
     build: Callable[[Any], nn.Module]
     fields: dict[str, str]
     fixed: dict[str, tuple[Any, ...]]
+    absent: dict[str, Any]
     architectures: dict[str, tuple[str, ...]]
     heads: dict[str, str]
     table: Callable[[Any], Table]
@@ -42,7 +43,9 @@ class Family:
         Raises:
             UserError: their model computes something that ours does not, or a size does not do.
         """
+        raw = self.absent | dict(raw)
         self._check_fixed(raw)
+        promised = self.architectures[self.architecture(raw)]
         told = {
             ours: raw[key]
             for ours, key in self.fields.items()
@@ -50,7 +53,8 @@ class Family:
         }
         values = {ours: self._whole(ours, value) for ours, value in told.items()}
         if "heads" in self.config.__dataclass_fields__:
-            values["heads"] = self._heads(raw, held)
+            brought = [head for head, mark in self.heads.items() if held(mark)]
+            values["heads"] = tuple(dict.fromkeys([*promised, *brought]))
         values |= self.counted(raw)
         for name, field in self.config.__dataclass_fields__.items():
             if name not in values and field.default is MISSING:
@@ -71,6 +75,8 @@ class Family:
         raw = dict(origin or self._skeleton(config))
         for ours, key in self.fields.items():
             value = getattr(config, ours)
+            if self.config.__dataclass_fields__[ours].type is float:
+                value = float(value)  # theirs are strict: 0 would be no number there
             if raw.get(key) != value and (value is not None or key in raw):
                 raw[key] = value
         labels = getattr(config, "labels", 2)
@@ -93,22 +99,23 @@ class Family:
             )
         return str(name)
 
-    def _heads(self, raw: Raw, held: Callable[[str], bool]) -> tuple[str, ...]:
-        promised = self.architectures[self.architecture(raw)]
-        brought = [head for head, mark in self.heads.items() if held(mark)]
-        return tuple(dict.fromkeys([*promised, *brought]))
-
     def _skeleton(self, config: Any) -> dict[str, Any]:
         """What a config.json says beside the sizes."""
         wanted = set(getattr(config, "heads", ()))
-        fitting = [name for name, heads in self.architectures.items() if set(heads) == wanted]
+        # What a class does not promise its file may bring, if it shows there.
+        fitting = [
+            name
+            for name, heads in self.architectures.items()
+            if set(heads) <= wanted <= {*heads, *self.heads}
+        ]
         if not fitting:
             raise UserError(
                 f"no {self.model_type} architecture has the heads {', '.join(sorted(wanted))}; "
                 f"choose those of one of {', '.join(self.architectures)}"
             )
         fixed = {key: values[0] for key, values in self.fixed.items() if values[0] is not None}
-        return {"architectures": fitting[:1], "model_type": self.model_type} | fixed
+        name = max(reversed(fitting), key=lambda name: len(self.architectures[name]))
+        return {"architectures": [name], "model_type": self.model_type} | fixed
 
     def _check_fixed(self, raw: Raw) -> None:
         for key, allowed in self.fixed.items():

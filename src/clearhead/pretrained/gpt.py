@@ -1,10 +1,10 @@
-"""GPT-2's files (`transformers`: GPT2Model, GPT2LMHeadModel)."""
+"""GPT-2's files (`transformers`: GPT2Model and its heads)."""
 
 from typing import Any
 
 from clearhead.models.gpt import Gpt, GptConfig
 from clearhead.pretrained.family import Family, Raw
-from clearhead.pretrained.table import STACKED, TRANSPOSED, Form, Row, Table, norms, tensor
+from clearhead.pretrained.table import STACKED, TRANSPOSED, Form, Row, Table, linear, norms, tensor
 
 _THEIRS, _OURS = "transformer.h.{n}", "decoder.layers.{n}"
 
@@ -28,6 +28,7 @@ TABLE = Table(
         *_conv1d("attn.c_proj", "self_attention_block.w_o"),
         *_conv1d("mlp.c_fc", "feed_forward_block.linear_1"),
         *_conv1d("mlp.c_proj", "feed_forward_block.linear_2"),
+        *linear("classifier", "heads.token.linear"),
         *norms(
             {
                 f"{_THEIRS}.ln_1": f"{_OURS}.residual_connections.0.norm",
@@ -46,7 +47,8 @@ class GptFamily(Family):
 
     def counted(self, raw: Raw) -> dict[str, Any]:
         """As `Family.counted`."""
-        return {} if raw.get("n_inner") else {"d_ff": 4 * raw.get("n_embd", 768)}
+        width = {} if raw.get("n_inner") else {"d_ff": 4 * raw.get("n_embd", 768)}
+        return super().counted(raw) | width
 
     def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
         """As `Family.write`."""
@@ -83,7 +85,12 @@ FAMILY = GptFamily(
         "add_cross_attention": (False,),
         "tie_word_embeddings": (True,),
     },
-    architectures={"GPT2Model": (), "GPT2LMHeadModel": ()},
+    absent={},
+    architectures={
+        "GPT2Model": (),
+        "GPT2ForTokenClassification": ("token",),
+        "GPT2LMHeadModel": (),
+    },
     heads={},
     table=lambda config: TABLE,
 )

@@ -63,7 +63,7 @@ class MarianFamily(Family):
     def read(self, raw: Raw, held: Callable[[str], bool]) -> Any:
         """As `Family.read`."""
         for key in ("attention_heads", "ffn_dim"):
-            halves = [raw.get(f"{half}_{key}") for half in ("encoder", "decoder")]
+            halves = [(self.absent | dict(raw))[f"{half}_{key}"] for half in ("encoder", "decoder")]
             if halves[0] != halves[1]:
                 raise UserError(
                     f"this marian model has encoder_{key}={halves[0]} and decoder_{key}="
@@ -117,6 +117,22 @@ FAMILY = MarianFamily(
         "is_decoder": (False,),
         "is_encoder_decoder": (True,),
         "tie_word_embeddings": (True,),
+    },
+    absent={
+        "max_position_embeddings": 1024,
+        "d_model": 1024,
+        "encoder_layers": 12,
+        "decoder_layers": 12,
+        "encoder_attention_heads": 16,
+        "decoder_attention_heads": 16,
+        "encoder_ffn_dim": 4096,
+        "decoder_ffn_dim": 4096,
+        "activation_function": "gelu",
+        "scale_embedding": False,
+        "share_encoder_decoder_embeddings": True,
+        "pad_token_id": 58100,
+        "decoder_start_token_id": 58100,
+        "eos_token_id": 0,
     },
     architectures={"MarianMTModel": ()},
     heads={},
