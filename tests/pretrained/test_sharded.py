@@ -1,6 +1,7 @@
 """Weights in several files, and names that stand for directories."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,14 @@ def test_a_name_in_the_hubs_cache_needs_no_network(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     assert directory_of("some-people/some-model") == cached / "snapshots" / ("a" * 40)
     from_pretrained("some-people/some-model")
+
+
+def test_without_the_hubs_package_the_line_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", None)  # as if not installed
+    message = refused("some-people/some-model")
+    assert "pip install huggingface_hub" in message and "place config.json" in message
 
 
 def test_no_pickle_is_fetched() -> None:
