@@ -38,6 +38,8 @@ CARRIED: list[tuple[Callable[[Tensor], Any], str]] = [
     (lambda x: x.view(-1, x.size(-1)), "(batch·seq_len, d_model)"),
     (lambda x: x.reshape(x.shape), "(batch, seq_len, d_model)"),
     (lambda x: x.view(*x.shape[:2], 3, 2).flatten(2), "(batch, seq_len, 3·2)"),
+    (lambda x: x.view(x.size(0) * x.size(1), 3, 2).flatten(1), "(batch·seq_len, 3·2)"),
+    (lambda x: x.permute(1, 0, 2).reshape(x.size(1), -1, 2), "(seq_len, batch·3, 2)"),
     (lambda x: x.unflatten(2, (3, 2)), "(batch, seq_len, 3, 2)"),
     (lambda x: x[:, :1].expand(-1, 4, -1), "(batch, 4, d_model)"),
     (lambda x: x.mean(1), "(batch, d_model)"),

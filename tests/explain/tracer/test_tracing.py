@@ -165,6 +165,21 @@ def test_modules_of_torch_itself() -> None:
     assert trace(nn.Conv1d(12, 6, 3), x.mT).root.outputs[0][1].label == "out_channels"
 
 
+def test_torchs_own_attention_shows_what_it_does_inside() -> None:
+    """It joins the batch with the heads, and takes both apart again."""
+    query, key = torch.randn(BATCH, TGT, 12), torch.randn(BATCH, SRC, 12)
+    block = nn.MultiheadAttention(12, 3, batch_first=True)
+    found = trace(block, query, key, key)
+    outputs = {row.what: row.output for row in found.rows()}
+    assert outputs["QKᵀ"] == "(batch·h, tgt_len, src_len)"
+    assert outputs["softmax over src_len"] == "(batch·h, tgt_len, src_len)"
+    assert [names(shape) for shape in found.root.outputs] == [
+        "(batch, tgt_len, d_model)", "(batch, tgt_len, src_len)",
+    ]  # fmt: skip
+    assert torch.equal(found.output[0], block(query, key, key)[0])
+    assert not [doubt for row in found.rows() for doubt in row.doubts]
+
+
 def test_names_given_by_hand_count() -> None:
     found = trace(nn.Linear(6, 4), torch.randn(9, 5, 6), axes={"input": "cells genes d_model"})
     assert found.root.output.startswith("(cells, genes, ")

@@ -31,20 +31,11 @@ def flops(name: str, args: Sequence[Any], tensors: Sequence[Tensor], result: Ten
         # Grouped queries share their keys; their arithmetic is that of full heads.
         q, k, v = shapes[:3]
         return int(sdpa_flop_count(q, (*q[:-2], *k[-2:]), (*q[:-2], *v[-2:]))) if len(q) == 4 else 0
-    if name == "multi_head_attention_forward":
-        return _torch_attention(shapes)
     if name == "einsum":
         return _einsum(str(args[0]), shapes)
     if name in ("conv1d", "conv2d", "conv3d"):
         return int(conv_flop_count(list(shapes[0]), list(shapes[1]), list(result.shape)))
     return 0
-
-
-def _torch_attention(shapes: Sequence[tuple[int, ...]]) -> int:
-    """`nn.MultiheadAttention`: three projections, two products over all heads, one projection."""
-    (tgt_len, batch, width), (src_len, _, key_width), (_, _, value_width) = shapes[:3]
-    projections = 2 * tgt_len * width + src_len * (key_width + value_width)
-    return 2 * batch * width * (projections + 2 * tgt_len * src_len)
 
 
 def _einsum(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -52,8 +54,10 @@ class Watch(TorchFunctionMode):
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, with_kwargs=True),
         ]
+        # `nn.MultiheadAttention` asks it whether to be one operation; so it shows what it does.
+        opened = patch.object(functional, "has_torch_function", lambda tensors: False)
         try:
-            with self:
+            with opened, self:
                 yield
         finally:
             for handle in handles:

@@ -30,7 +30,6 @@ _PLAIN = {
     "to": "as another type", "sin": "sine", "cos": "cosine",
     "contiguous": "copy into reading order",
     "cat": "put end to end", "stack": "put side by side", "setitem": "write into a part",
-    "multi_head_attention_forward": "multi-head attention (torch's own)",
     "scaled_dot_product_attention": "attention (one fused operation)", "getitem": "take a part",
 }  # fmt: skip
 
@@ -78,6 +77,9 @@ def _view(call: Call, ins: Ins, outs: Outs) -> str:
             return f"merge {' and '.join(axis.label for axis in gone)}"
         heads = "join heads: " if "h" in {a.label for a in gone} else "merge "
         return f"{heads}{joined(gone)} → {came[0].label}"
+    if gone and came:
+        words = (", ".join(axis.label for axis in axes) for axes in (gone, came))
+        return f"read {' as '.join(words)}"
     return "same numbers, other axes"
 
 

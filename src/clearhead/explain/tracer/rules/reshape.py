@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, joined, names, one, sizes
+from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, one, sizes
 from clearhead.explain.tracer.call import Call
 from clearhead.explain.tracer.hints import Hint
+from clearhead.explain.tracer.rules.refine import merged, recut
 
 Group = tuple[Shape, list[int], list[Hint]]
 
@@ -30,11 +31,11 @@ def regroup(call: Call, axes: Shape, wanted: Sequence[int], hints: list[Hint]) -
         if len(old) == len(new) == 1:
             result.append(_kept(call, old[0], words[0]))
         elif len(new) == 1:
-            result.append(_merged(call, old, new[0], words[0]))
+            result.append(merged(call, old, new[0], words[0]))
         elif len(old) == 1:
             result.extend(_split(call, old[0], new, words))
         else:
-            result.extend(_cut_across(call, old, new, words))
+            result.extend(recut(call, old, new, words))
     return tuple(result)
 
 
@@ -85,17 +86,6 @@ def _may_be(name: str, hint: str) -> bool:
     return name == hint or (name in LENGTHS and hint in LENGTHS) or "·" in hint + name
 
 
-def _merged(call: Call, old: Shape, size: int, hint: Hint) -> Axis:
-    real = [axis for axis in old if not axis.stretches] or list(old)
-    if len(real) == 1:
-        return real[0]
-    origin = f"{joined(real)} merged by {call.here}"
-    name = call.sizes.name(call.path, size)[0]
-    features = not {axis.label for axis in real} & (LENGTHS | {"batch"})
-    word = hint if isinstance(hint, str) and "·" not in hint else name if features else ""
-    return Axis(size, word or joined(real), origin, sure=True, parts=tuple(real))
-
-
 def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Axis]:
     if sizes(axis.known.parts) == tuple(new):
         return list(axis.known.parts)
@@ -105,20 +95,10 @@ def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Ax
         for part in made:
             if not part.known.name:  # what one head gets of the width
                 part.name, part.sure = "d_k", False
+    if {"h", "d_model"} <= {part.label for part in made}:
+        for part in made:  # a head has no whole width: that they are as many is chance
+            part.name = "" if part.label == "h" else part.name
     return [axis if part.size == axis.size else part for part in made]
-
-
-def _cut_across(call: Call, old: Shape, new: list[int], words: list[Hint]) -> list[Axis]:
-    made = [
-        call.new_axis(size, hint, f"{joined(old)} read anew by {call.here}")
-        for size, hint in zip(new, words, strict=True)
-    ]
-    if sum(not axis.stretches for axis in old) > 1 and sum(size > 1 for size in new) > 1:
-        call.doubts.append(
-            f"{call.name} reads {names(old)} row by row as {names(made)}, "
-            "which shuffles them into each other; was a transpose meant?"
-        )
-    return made
 
 
 def flatten(call: Call, wanted: Sequence[int]) -> Shape | None:
