@@ -88,3 +88,16 @@ def test_bad_input_is_one_clear_line(
     assert line.startswith("clearhead: error: ")
     assert message in line
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_without_cross_attention_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bert").mkdir()
+    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    (tmp_path / "bert" / "model.safetensors").write_bytes(b"")
+    tiny.tokenizer().save(tmp_path / "bert")
+    given = ["attention", "a", "--model", str(tmp_path / "bert"), "-o", str(tmp_path / "a.svg")]
+    assert run(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "describes a 'bert' model" in line

@@ -9,9 +9,12 @@ from importlib import import_module
 _HOME = {
     "trace": "clearhead.explain.tracer",
     "Trace": "clearhead.explain.tracer",
+    "AttentionView": "clearhead.explain.view",
+    "head_view": "clearhead.explain.view",
+    "model_view": "clearhead.explain.view",
 }
 
-__all__ = ["Trace", "trace"]
+__all__ = ["AttentionView", "Trace", "head_view", "model_view", "trace"]
 
 
 def __getattr__(name: str) -> object:

@@ -79,6 +79,10 @@ class Visit:
     def __exit__(self, *_: object) -> None:
         self.page.context.close()
 
+    def settle(self) -> None:
+        """Until what was chosen is seen."""
+        self.page.evaluate("attentionView.ready.then(() => true)")
+
     def word(self, side: str, place: int) -> str:
         """A selector."""
         return f"[role=option][data-side={side}][data-place='{place}']"

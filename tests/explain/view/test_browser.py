@@ -78,8 +78,10 @@ def test_pointing_at_a_word_that_is_looked_at_shows_by_whom(visit: Visit) -> Non
 
 def test_layer_and_head_pickers_change_the_weights(visit: Visit) -> None:
     visit.page.select_option("label:has-text('Layer') select", "1")
+    visit.settle()
     for head in (0, 1, 3):
         visit.page.uncheck(f"[data-head='{head}']")
+        visit.settle()
     visit.page.hover(visit.word("query", 0))
     best = float(visit.answers()[0].rsplit(" ", 1)[1])
     assert best == pytest.approx(CROSS.head(1, 2)[0].max(), abs=0.005)
@@ -87,6 +89,7 @@ def test_layer_and_head_pickers_change_the_weights(visit: Visit) -> None:
 
 def test_the_kind_of_attention_can_be_chosen(visit: Visit) -> None:
     visit.page.select_option("label:has-text('Attention') select", "1")
+    visit.settle()
     found = visit.page.locator("[role=option][data-side=query]").all_inner_texts()
     assert tuple(found) == MAPS[1].queries
     visit.page.hover(visit.word("query", 0))
@@ -95,19 +98,23 @@ def test_the_kind_of_attention_can_be_chosen(visit: Visit) -> None:
 
 def test_the_heat_map_is_pointed_at_and_walked_through(visit: Visit) -> None:
     visit.page.click("button[name=map]")
+    visit.settle()
     marks = visit.page.locator(".ch-sheet canvas[role=img]")
     marks.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         visit.page.keyboard.press(key)
     average = CROSS.layer(0).mean(0)
-    assert visit.asked().startswith(f"“{CROSS.queries[1]}” (1) looks — at “{CROSS.keys[1]}” with ")
+    there = f"“{CROSS.queries[1]}” (1) looks at “{CROSS.keys[1]}” (1) with "
+    assert visit.asked().startswith(there)
     assert float(visit.asked().split()[-1]) == pytest.approx(average[1, 1], abs=0.005)
 
 
 def test_every_head_is_a_button_that_opens_it(visit: Visit) -> None:
     visit.page.click("button[name=model]")
+    visit.settle()
     assert visit.page.locator(".ch-grid button").count() == tiny.DECODER_LAYERS * tiny.HEADS
     visit.page.click("button[aria-label='Open layer 1, head 3']")
+    visit.settle()
     visit.page.locator(".ch-sheet canvas[role=img]").focus()
     visit.page.keyboard.press("ArrowDown")
     shown = float(visit.asked().split()[-1])
@@ -136,6 +143,7 @@ def test_axe_finds_no_serious_violation(
     AttentionView(MAPS, "the small dog", theme=theme).save(path)  # type: ignore[arg-type]
     with Visit(browser, path) as visit:
         visit.page.click(f"button[name={shown}]")
+        visit.settle()
         if shown == "flow":
             visit.page.hover(visit.word("query", 1))
         visit.page.wait_for_timeout(100)

@@ -24,10 +24,16 @@ export class AttentionView {
     const root = make("section", { className: "ch-attention", "aria-label": "Attention view" }, title, this.controls.element, body);
     root.dataset.theme = payload.theme;
     element.replaceChildren(root);
-    this.ready = this.update({});
+    this.update({});
   }
 
-  async update(changes) {
+  // What is chosen changes; `ready` is when it can be seen.
+  update(changes) {
+    this.ready = this.change(changes);
+    return this.ready;
+  }
+
+  async change(changes) {
     this.state = { ...this.state, ...changes, focus: null };
     const map = this.payload.maps[this.state.map];
     this.state.heads = this.state.heads || map.heads.map((_, i) => i);

@@ -19,6 +19,15 @@ export function ramp(theme) {
   });
 }
 
+const MANY = 64; // words, beyond which most weights are small
+
+// From a weight to its colour, the strongest of all being `most`: straight for a sentence,
+// by the root for a long text, whose many small weights would all be invisible.
+export function colouring(theme, most, words) {
+  const colours = ramp(theme), power = words > MANY ? 0.5 : 1;
+  return (weight) => colours[Math.min(255, Math.round(255 * (weight / (most || 1)) ** power))];
+}
+
 // Behind black or white text: at most as strong as the text stays readable.
 export function shade(theme, share) {
   return theme === "dark" ? `rgba(0, 114, 178, ${0.85 * share})` : `rgba(86, 180, 233, ${share})`;

@@ -1,6 +1,6 @@
 // One matrix: rows look, columns are looked at. The average of the chosen heads.
 
-import { ramp } from "./colours.js";
+import { colouring } from "./colours.js";
 import { make, onceAFrame, sharpen } from "./dom.js";
 
 const LABELLED = 64, SIDE = 620, LABELS = 110;
@@ -11,7 +11,8 @@ export class HeatMap {
     this.ground = make("canvas", { "aria-hidden": "true" });
     this.marks = make("canvas", { tabIndex: 0, role: "img" });
     this.sheet = make("div", { className: "ch-sheet" }, this.ground, this.marks);
-    this.element = make("div", { className: "ch-map" }, this.sheet);
+    this.legend = make("p", { className: "ch-legend" });
+    this.element = make("div", { className: "ch-map" }, this.sheet, this.legend);
     this.draw = onceAFrame(() => this.mark());
     this.marks.addEventListener("pointermove", (event) => this.point(event));
     this.marks.addEventListener("pointerleave", () => this.view.point(null));
@@ -36,18 +37,15 @@ export class HeatMap {
   fill() {
     const { layer, cell, edge } = this, { heads } = this.view.state;
     const pen = sharpen(this.ground, this.width, this.height);
-    const colours = ramp(this.view.theme), image = new ImageData(layer.keys, layer.queries);
-    const row = new Float32Array(layer.keys);
-    for (let query = 0, at = 0; query < layer.queries; query++) {
-      layer.row(heads, query, row);
-      for (let key = 0; key < layer.keys; key++, at += 4) {
-        const colour = colours[Math.min(255, Math.round(255 * row[key]))];
-        image.data[at] = colour[0];
-        image.data[at + 1] = colour[1];
-        image.data[at + 2] = colour[2];
-        image.data[at + 3] = 255;
-      }
-    }
+    const rows = Array.from({ length: layer.queries }, (_, query) => layer.row(heads, query));
+    const most = rows.reduce((best, row) => row.reduce((a, b) => Math.max(a, b), best), 0);
+    const colour = colouring(this.view.theme, most, Math.max(layer.queries, layer.keys));
+    const image = new ImageData(layer.keys, layer.queries);
+    rows.forEach((row, query) => row.forEach((weight, key) => {
+      image.data.set(colour(weight), 4 * (query * layer.keys + key));
+      image.data[4 * (query * layer.keys + key) + 3] = 255;
+    }));
+    this.legend.textContent = `Rows look, columns are looked at. The strongest colour is ${most.toFixed(2)}.`;
     const small = make("canvas", { width: layer.keys, height: layer.queries });
     small.getContext("2d").putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;

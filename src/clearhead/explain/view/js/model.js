@@ -1,6 +1,6 @@
 // Every head of every layer as a small picture; a click opens it.
 
-import { ramp } from "./colours.js";
+import { colouring } from "./colours.js";
 import { make } from "./dom.js";
 
 const WIDTH = 640, SMALLEST = 64, LARGEST = 132;
@@ -50,8 +50,9 @@ export class Model {
         if (row[key] > most[at]) most[at] = row[key];
       }
     }
-    const colours = ramp(this.view.theme), image = new ImageData(width, height);
-    most.forEach((weight, at) => image.data.set([...colours[Math.min(255, Math.round(255 * weight))], 255], 4 * at));
+    const colour = colouring(this.view.theme, 1, Math.max(layer.queries, layer.keys));
+    const image = new ImageData(width, height);
+    most.forEach((weight, at) => image.data.set([...colour(weight), 255], 4 * at));
     canvas.width = width;
     canvas.height = height;
     canvas.getContext("2d").putImageData(image, 0, 0);

@@ -25,8 +25,9 @@ export class Readout {
     const { heads } = this.view.state, asks = focus.side === "query";
     const numbers = asks ? layer.row(heads, focus.place) : layer.column(heads, focus.place);
     const word = (asks ? map.queries : map.keys)[focus.place], others = asks ? map.keys : map.queries;
-    const cell = focus.other !== undefined ? ` — at “${others[focus.other]}” with ${numbers[focus.other].toFixed(3)}` : "";
-    this.title.textContent = asks ? `“${word}” (${focus.place}) looks${cell || " at"}` : `“${word}” (${focus.place}) is looked at by`;
+    const [does, suffers] = map.kind === "saliency" ? ["hangs on", "matters to"] : ["looks at", "is looked at by"];
+    const cell = focus.other !== undefined ? ` “${others[focus.other]}” (${focus.other}) with ${numbers[focus.other].toFixed(3)}` : "";
+    this.title.textContent = `“${word}” (${focus.place}) ${asks ? does + cell : suffers}`;
     const best = strongest(numbers, SHOWN).filter((place) => numbers[place] >= LEAST);
     this.list.replaceChildren(...best.map((place) => answer(others[place], place, numbers[place])));
     const first = best.slice(0, 3).map((place) => `${others[place]} ${numbers[place].toFixed(2)}`).join(", ");
