@@ -108,6 +108,30 @@ def test_a_square_that_hides_a_missing_transpose_is_doubted() -> None:
     assert "d_k meets seq_len: they fit only because both happen to be 4" in doubts
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.reshape(input=x, shape=(7, 7)),
+        lambda x: torch.matmul(input=x, other=x),
+        lambda x: torch.nn.functional.linear(x, weight=x[0, :, :3]),
+        lambda x: torch.cat(tensors=(x, x[:1, :2]), dim=2),
+        lambda x: x[:, :, 99],
+        lambda x: x.expand(3, 9, 9),
+        lambda x: torch.einsum("bnd,bde->bne", x, x),
+        lambda x: torch.stack((x, x[:1])),
+    ],
+)
+def test_a_call_in_any_other_form_fails_as_it_does_unwatched_or_is_explained(call: Any) -> None:
+    with pytest.raises((RuntimeError, IndexError)) as unwatched:
+        call(x)
+    try:
+        mistake = trace(call, x).mistake
+    except (RuntimeError, IndexError) as error:
+        assert str(error) == str(unwatched.value)
+    else:
+        assert mistake is not None and mistake.message == str(unwatched.value).splitlines()[0]
+
+
 def test_an_error_that_is_not_about_shapes_goes_its_way() -> None:
     with pytest.raises(RuntimeError, match="Long"):
         trace(nn.Linear(D_MODEL, 3), torch.ones(2, D_MODEL, dtype=torch.long))

@@ -101,18 +101,20 @@ def _view(call: Call, shapes: list[Shape]) -> Finding | None:
     hints = call.size_hints(0, len(filled))
     for old, new, words in groups(shapes[0], filled, hints):
         made = [
-            call.new_axis(size, word, "asked for") for size, word in zip(new, words, strict=True)
+            call.new_axis(size, word, f"asked for by {call.here}")
+            for size, word in zip(new, words, strict=True)
         ]
         if numel(old) != numel(made):
             law = "the new axes must hold exactly as many numbers as the old ones"
-            return Finding("view", _one_axis(old), _one_axis(tuple(made)), law)
+            asked = f"asked for by {call.here}"
+            return Finding("view", _one_axis(old, "laid end to end"), _one_axis(made, asked), law)
         if found := _not_in_order(call, old):
             return found
     return None
 
 
-def _one_axis(shape: Shape) -> Axis:
-    return shape[0] if len(shape) == 1 else Axis(numel(shape), joined(shape), "", sure=True)
+def _one_axis(shape: Sequence[Axis], story: str) -> Axis:
+    return shape[0] if len(shape) == 1 else Axis(numel(shape), joined(shape), story, sure=True)
 
 
 def _not_in_order(call: Call, old: Shape) -> Finding | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from clearhead.explain.tracer.axis import Axis, names, numbers
 from clearhead.explain.tracer.finding import find
 from clearhead.explain.tracer.rows import Operand
+from clearhead.explain.tracer.rules import NOT_UNDERSTOOD
 from clearhead.explain.tracer.slips import likely_slip
 from clearhead.explain.tracer.source import Place
 from clearhead.explain.tracer.watch import Watch
@@ -72,7 +73,10 @@ def explain(watch: Watch, error: Exception) -> Mistake | None:
     if failure is None or failure.error is not error:
         return _unpacked(watch, error)
     call, inputs = failure.call, failure.inputs
-    found = find(call, inputs, error)
+    try:
+        found = find(call, inputs, error)
+    except NOT_UNDERSTOOD:  # an unusual call: torch's own words must do
+        return None
     if found is None:
         return None
     return Mistake(

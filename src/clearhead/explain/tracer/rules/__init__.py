@@ -27,7 +27,7 @@ RULES: dict[str, Rule] = {
     **create.RULES,
     **recurrent.RULES,
 }
-_NOT_UNDERSTOOD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+NOT_UNDERSTOOD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def axes_of(call: Call, wanted: Sequence[int]) -> Shape:
@@ -35,7 +35,7 @@ def axes_of(call: Call, wanted: Sequence[int]) -> Shape:
     for rule in (RULES.get(call.name), pointwise.broadcast):
         try:
             found = rule(call, wanted) if rule else None
-        except _NOT_UNDERSTOOD:  # an unusual call has unnamed axes, but the model runs on
+        except NOT_UNDERSTOOD:  # an unusual call has unnamed axes, but the model runs on
             found = None
         if found is not None and sizes(found) == tuple(wanted):
             return found
