@@ -11,6 +11,7 @@ from clearhead.blocks import (
     RotaryPositions,
     look_ahead_mask,
 )
+from clearhead.errors import UserError
 
 BATCH, H, D_K, LENGTH = 2, 3, 8, 11
 
@@ -84,3 +85,8 @@ def test_angles_are_computed_in_float32(dtype: torch.dtype) -> None:
     found = RotaryPositions(D_K)(x)
     exact = RotaryPositions(D_K)(x.float())
     assert found.dtype == dtype and torch.equal(found, exact.to(dtype))
+
+
+def test_an_odd_width_has_no_pairs() -> None:
+    with pytest.raises(UserError, match="d_k=5 is odd"):
+        RotaryPositions(5)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import padding_mask
-from tests.pretrained.watching import watched
+from clearhead.explain.capture import capture
 
 CLOSE = 1e-5
 
@@ -50,9 +50,11 @@ def check_layers(
     `paths`: of what the layers get, and of the stack.
     """
     first, stack = paths
-    states = [first, *(f"{stack}.layers.{n}" for n in range(len(theirs.attentions)))]
-    with watched(model, states, stack) as seen:
+    layers = f"{stack}.layers.*"
+    weights = f"{layers}.self_attention_block.weights"
+    with capture(model, first, stack, layers, weights) as seen:
         run()
+    states = [first, *(f"{stack}.layers.{n}" for n in range(len(theirs.attentions)))]
     # Their last is what comes out of the stack, its norm included.
     ours = [seen[path] for path in states[:-1]] + [seen[stack]]
     assert len(ours) == len(theirs.hidden_states)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from clearhead.models.bert import Bert, BertConfig
@@ -103,6 +104,29 @@ def test_what_we_save_they_load_bit_by_bit(
     same_state(theirs, type(theirs).from_pretrained(tmp_path / "b", dtype="auto"))
     first, second = (tmp_path / name / "config.json" for name in "ab")
     assert first.read_text(encoding="utf-8").split() == second.read_text(encoding="utf-8").split()
+
+
+@torch.no_grad()
+def test_the_first_files_of_bert_load_too(tmp_path: Path) -> None:
+    """Norms are gamma and beta there, and there are more heads than the class has."""
+    theirs = reference(tmp_path, "BertForPreTraining", "tiny")
+    path = tmp_path / "model.safetensors"
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): tensor.clone()
+        for name, tensor in load_file(path).items()
+    }
+    assert any(name.endswith("gamma") for name in old)
+    save_file(old | {"bert.embeddings.position_ids": torch.arange(40)[None]}, path)
+    config = tmp_path / "config.json"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("BertForPreTraining", "BertForMaskedLM"), encoding="utf-8")
+    ours = from_pretrained(tmp_path)
+    assert set(ours.heads) == {"masked_lm", "pooler", "next_sentence"}
+    ids = ragged(50, (9, 9), 0)
+    expected = theirs(ids).seq_relationship_logits
+    assert furthest(ours.heads["next_sentence"](ours(ids)), expected) <= CLOSE
 
 
 @torch.no_grad()

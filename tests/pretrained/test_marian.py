@@ -10,6 +10,7 @@ from torch import Tensor
 
 from clearhead.blocks import decoder_mask, look_ahead_mask
 from clearhead.errors import UserError
+from clearhead.explain.capture import capture
 from clearhead.models.marian import Marian
 from clearhead.pretrained import from_pretrained, save_pretrained
 from tests.pretrained.reference import (
@@ -22,7 +23,6 @@ from tests.pretrained.reference import (
     same_state,
     saved,
 )
-from tests.pretrained.watching import watched
 
 VOCABULARY, PAD, END = 70, 69, 0
 SIZES: dict[str, dict[str, Any]] = {
@@ -90,8 +90,8 @@ def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str, scaled: bo
     check_layers(
         ours, lambda: ours.encode(src, src_mask), reading, ("src_pos", "encoder"), real.bool()
     )
-    paths = ["tgt_pos", *(f"decoder.layers.{n}" for n in range(len(ours.decoder.layers)))]  # type: ignore[arg-type]
-    with watched(ours, paths) as seen:
+    paths = ["tgt_pos", *(f"decoder.layers.{n}" for n in range(theirs.config.decoder_layers))]
+    with capture(ours, *paths, "decoder.layers.*.*.weights") as seen:
         logits_of(ours, src, tgt)
     for path, state in zip(paths, answer.decoder_hidden_states, strict=True):
         assert furthest(seen[path], state) <= CLOSE

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock, check_agreement
 from clearhead.blocks.masks import check_mask
+from clearhead.errors import UserError
 
 
 class RotaryPositions(nn.Module):
@@ -23,12 +24,20 @@ class RotaryPositions(nn.Module):
 
     Shape:
         x: (batch, h, seq_len, d_k) -> the same. Buffer ``frequencies``: (d_k / 2,), theta.
+
+    Raises:
+        UserError: d_k is odd.
     """
 
     frequencies: Tensor
 
     def __init__(self, d_k: int, base: float = 10000.0) -> None:
         super().__init__()
+        if d_k % 2:
+            raise UserError(
+                f"d_k={d_k} is odd, and rotary positions turn pairs of features; choose d_model "
+                "and h so that d_model / h is even"
+            )
         even = torch.arange(0, d_k, 2, dtype=torch.float32)  # 2i
         self.register_buffer("frequencies", 1.0 / base ** (even / d_k))
 

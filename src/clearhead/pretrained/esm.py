@@ -50,8 +50,13 @@ TABLE = Table(
         ),
         tensor("lm_head.bias", "heads.masked_lm.projection.bias"),
     ),
-    # A regression from attentions to contacts in space, which this model does not predict.
-    carried=("esm.contact_head.regression.weight", "esm.contact_head.regression.bias"),
+    # A regression from attentions to contacts in space, which this model does not predict, and
+    # a table of positions that ESM-2's files hold though its positions are rotary.
+    carried=(
+        "esm.contact_head.regression.weight",
+        "esm.contact_head.regression.bias",
+        "esm.embeddings.position_embeddings.weight",
+    ),
     dropped=("esm.embeddings.position_ids",),
 )
 

@@ -1,9 +1,11 @@
 """The families that we have, by the name that a config.json gives them."""
 
 from clearhead.errors import UserError
+from clearhead.models import Bert, Esm, Gpt, Marian
 from clearhead.pretrained import bert, esm, gpt, marian
 from clearhead.pretrained.family import Family, Raw
 
+Pretrained = Bert | Gpt | Esm | Marian
 FAMILIES: dict[str, Family] = {
     module.FAMILY.model_type: module.FAMILY for module in (bert, gpt, esm, marian)
 }

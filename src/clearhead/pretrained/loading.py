@@ -3,13 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.pretrained.families import family_of
+from clearhead.pretrained.families import Pretrained, family_of
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, read_json, read_weights
 from clearhead.pretrained.fitting import fit, own_tensors
@@ -25,7 +25,7 @@ class Origin:
     carried: Mapping[str, Tensor]
 
 
-def from_pretrained(source: str | Path, dtype: torch.dtype | None = torch.float32) -> nn.Module:
+def from_pretrained(source: str | Path, dtype: torch.dtype | None = torch.float32) -> Pretrained:
     """A `Bert`, `Gpt`, `Esm` or `Marian` from a directory in the Hugging Face layout.
 
     `source` is the directory, or a name on the hub, which is fetched once and kept.
@@ -48,7 +48,7 @@ def model_of(
     tensors: Mapping[str, Tensor],
     origin: str,
     dtype: torch.dtype | None,
-) -> nn.Module:
+) -> Pretrained:
     """A model of these tensors; see `from_pretrained`."""
     try:
         config = family.read(raw, lambda mark: any(name.endswith(mark) for name in tensors))
@@ -64,4 +64,4 @@ def model_of(
     for name, tensor in fitted.formulas.items():  # angles would suffer from fewer bits
         own[name].data = tensor if dtype is None else tensor.to(own[name].dtype)
     model.__dict__["origin"] = Origin(raw, set(fitted.formulas), fitted.carried)
-    return model.eval()
+    return cast(Pretrained, model.eval())

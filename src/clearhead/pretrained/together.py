@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from clearhead.errors import UserError
+from clearhead.pretrained.families import Pretrained
 from clearhead.pretrained.hub import directory_of
 from clearhead.pretrained.loading import from_pretrained
 from clearhead.text import PretrainedTokenizer, load_tokenizer
@@ -17,7 +18,7 @@ SPARE_ROWS = 1000
 
 def load(
     source: str | Path, dtype: torch.dtype | None = torch.float32
-) -> tuple[nn.Module, PretrainedTokenizer]:
+) -> tuple[Pretrained, PretrainedTokenizer]:
     """`from_pretrained`, and the tokenizer from the same directory.
 
     Raises:
