@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,29 @@ def test_a_file_in_the_place_of_a_directory_is_explained(tmp_path: Path) -> None
     (tmp_path / "a").write_text("a file", encoding="utf-8")
     with pytest.raises(UserError, match="cannot write"):
         atomic_write(tmp_path / "a" / "b", "x")
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    atomic_write(pipe, "un\ndeux\n")
+    reader.join(timeout=30)
+    assert received == [b"un\ndeux\n"] and pipe.is_fifo()
+
+
+def test_a_device_stays_a_device() -> None:
+    atomic_write(os.devnull, "nothing")
+    assert Path(os.devnull).is_char_device()
+
+
+def test_a_link_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link, target = tmp_path / "link", tmp_path / "far" / "target"
+    link.symlink_to(target)
+    for content in ("first", "second"):  # a link may lead to what is not there yet
+        atomic_write(link, content)
+        assert link.is_symlink() and target.read_text(encoding="utf-8") == content
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "far", link])

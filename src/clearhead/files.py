@@ -6,6 +6,7 @@ the old file or the new one, never a mixture.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,13 +26,19 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
 
 def atomic_save(path: str | Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file, then rename it to `path`.
+    """Let `write` fill a temporary file, then rename it to `path`, or to where that link leads.
+
+    A device or a pipe (/dev/null, /dev/stdout) cannot be replaced: it is written to.
 
     Raises:
         UserError: the directory cannot be written or the disk is full; what
             stood at `path` before still stands there.
     """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        _write_through(target, write)
+        return
+    target = Path(os.path.realpath(target))
     with _explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -44,6 +51,14 @@ def atomic_save(path: str | Path, write: Callable[[Path], None]) -> None:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _write_through(target: Path, write: Callable[[Path], None]) -> None:
+    with _explained(target), tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder) / "content"
+        write(temporary)
+        with temporary.open("rb") as source, target.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
 
 
 @contextmanager
