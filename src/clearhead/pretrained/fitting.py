@@ -32,37 +32,40 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
             both shapes), or copies that the model ties together differ.
     """
     own = own_tensors(model)
-    weights: dict[str, Tensor] = {}
-    formulas: dict[str, Tensor] = {}
-    missing, misshaped = [], []
-    left = dict(tensors)
-    for row in table.entries(own):
-        wanted = row.form.together([own[name] for name in row.ours])
-        names = table.found_under(row, tensors)
-        for name in names:
-            left.pop(name, None)
-        if names:
-            given = _only(tensors, names, origin)
-            if given.shape == wanted.shape:
-                known = formulas if row.formula else weights
-                known.update(zip(row.ours, _apart(row, given), strict=True))
-            else:
-                misshaped.append(f"{names[0]} {_shape(given)} where {_shape(wanted)} fits")
-        elif not row.formula:
-            missing.append(f"{row.theirs} {_shape(wanted)}")
-    carried = {name: tensor for name, tensor in left.items() if table.is_carried(name)}
-    extra = [
-        f"{name} {_shape(tensor)}"
-        for name, tensor in left.items()
-        if name not in carried and not table.is_dropped(name)
-    ]
-    _refuse(missing, extra, misshaped, origin)
-    return Fitted(weights, formulas, carried)
+    names = {row: table.found_under(row, tensors) for row in table.entries(own)}
+    given = {row: _only(tensors, found, origin) for row, found in names.items() if found}
+    wanted = {row: row.form.together([own[name] for name in row.ours]) for row in names}
+    left = tensors.keys() - {name for found in names.values() for name in found}
+    faults = {
+        "missing": [
+            f"{row.theirs} {_shape(tensor)}"
+            for row, tensor in wanted.items()
+            if row not in given and not row.formula
+        ],
+        "unexpected": [
+            f"{name} {_shape(tensors[name])}"
+            for name in sorted(left)
+            if not table.is_carried(name) and not table.is_dropped(name)
+        ],
+        "of another shape": [
+            f"{names[row][0]} {_shape(tensor)} where {_shape(wanted[row])} fits"
+            for row, tensor in given.items()
+            if tensor.shape != wanted[row].shape
+        ],
+    }
+    _refuse(faults, origin)
+    carried = {name: tensors[name] for name in sorted(left) if table.is_carried(name)}
+    return Fitted(_apart(given, formula=False), _apart(given, formula=True), carried)
 
 
-def _apart(row: Row, given: Tensor) -> list[Tensor]:
-    parts = row.form.apart(given, len(row.ours))
-    return [part.clone(memory_format=torch.contiguous_format) for part in parts]
+def _apart(given: Mapping[Row, Tensor], formula: bool) -> dict[str, Tensor]:
+    """Under our names, each in memory of its own."""
+    return {
+        name: part.clone(memory_format=torch.contiguous_format)
+        for row, tensor in given.items()
+        if row.formula is formula
+        for name, part in zip(row.ours, row.form.apart(tensor, len(row.ours)), strict=True)
+    }
 
 
 def _only(tensors: Mapping[str, Tensor], names: list[str], origin: str) -> Tensor:
@@ -77,8 +80,7 @@ def _only(tensors: Mapping[str, Tensor], names: list[str], origin: str) -> Tenso
     return tensors[first]
 
 
-def _refuse(missing: list[str], extra: list[str], misshaped: list[str], origin: str) -> None:
-    faults = {"missing": missing, "unexpected": extra, "of another shape": misshaped}
+def _refuse(faults: Mapping[str, list[str]], origin: str) -> None:
     told = [f"{fault}: {_some(names)}" for fault, names in faults.items() if names]
     if told:
         raise UserError(
