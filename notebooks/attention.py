@@ -42,8 +42,11 @@ from clearhead.translation.location import find_model
 
 FAST = os.environ.get("CLEARHEAD_FAST") == "1"
 translator = Translator.from_pretrained()
-known = sentence(translator, "The old woman never eats the red apples in the garden.")
-print(known.translation)
+text = "The old woman never eats the red apples in the garden."
+known = sentence(
+    translator, text, target="La vieille femme ne mange jamais les pommes rouges dans le jardin."
+)
+print(translator.translate([text])[0])
 
 # %% [markdown]
 """
@@ -62,12 +65,15 @@ print("smallest and largest sum of a row:", sums.min(), sums.max())
 
 # %% [markdown]
 """
-One head of the encoder. Read a row from left to right: *old* looks mostly at *woman*, the
-noun that it describes. Nobody told it to; it made the translations likelier.
+Does some head of the encoder know that *old* describes *woman*? Look for the one that gives
+*woman* the largest weight in the row of *old*. Nobody told it to; it made translations likelier.
 """
 
 # %%
-pictures.one_head(encoder, layer=0, head=1)
+old, woman = encoder.queries.index("old"), encoder.keys.index("woman")
+weights = torch.from_numpy(encoder.weights)[:, :, old, woman]
+layer, head = divmod(int(weights.argmax()), len(encoder.heads))
+pictures.one_head(encoder, layer, head)
 
 # %% [markdown]
 """
@@ -97,7 +103,7 @@ That is one layer, with its heads averaged. Its heads differ:
 """
 
 # %%
-pictures.all_heads(cross, layer=2)
+pictures.all_heads(cross, layer=-2)
 
 # %% [markdown]
 """
@@ -114,8 +120,8 @@ for layer, error in enumerate(errors.layers["output"]):
 
 # %% [markdown]
 """
-The last layer is not the best one. A picture of "the" attention of a model is a picture of a
-choice.
+Is the last layer the best one? Often it is not, and one sentence cannot tell. A picture of
+"the" attention of a model is a picture of a choice.
 
 ## 3. Explore it yourself
 
@@ -125,7 +131,7 @@ page can be saved with `AttentionView(...).save("attention.html")`, or from the 
 """
 
 # %%
-AttentionView([encoder, decoder, cross], f"{known.text} → {known.translation}")
+AttentionView([encoder, decoder, cross], f"{text} → {known.translation}")
 
 # %% [markdown]
 """
@@ -145,13 +151,15 @@ pictures.head_effects(translator, known)
 
 # %% [markdown]
 """
-Most heads hardly matter to this sentence, and blue ones stood in the way. Now several at once:
-all heads of a cross-attention layer, and the model has to do without looking at the source there.
+Where a cell is pale, nobody misses the head in this sentence; a blue one stood in the way. Now
+several at once: all heads of a cross-attention layer, and the model has to do without looking at
+the source there.
 """
 
 # %%
 for layer in range(len(cross.layers)):
-    effect = effect_of(translator, known.text, [Head("cross", layer, h) for h in cross.heads])
+    heads = [Head("cross", layer, head) for head in cross.heads]
+    effect = effect_of(translator, text, heads, known.translation)
     print(f"without layer {layer}: {effect.change:+6.1f} nats  {effect.translation_without}")
 
 # %% [markdown]

@@ -13,11 +13,12 @@ from clearhead.explain.pictures.matrix import (
     size_of,
 )
 from clearhead.explain.pictures.one_head import MOST_WORDS
-from clearhead.explain.pictures.style import ORANGE, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import ORANGE, RULES, in_style
 
 
-@picture
-def alignment(shown: AttentionMap, layer: int = -1, head: int | None = None) -> Figure:
+@in_style()
+def alignment(shown: AttentionMap, layer: int = -1, head: int | None = None) -> Picture:
     """The average of a layer's heads, or one head, and in each row the place it looks at most.
 
     Attention is no alignment: a layer may look at the end sign, or one word further.
@@ -38,4 +39,4 @@ def alignment(shown: AttentionMap, layer: int = -1, head: int | None = None) -> 
     number = shown.layers[layer] if layer < 0 else layer
     axes.set_title(f"{shown.title}, layer {number}, {who}; orange: looked at most", pad=10)
     figure.colorbar(image, ax=axes, label="attention weight", shrink=0.7, aspect=25)
-    return figure
+    return Picture(figure, RULES)

@@ -6,15 +6,16 @@ from matplotlib.figure import Figure
 
 from clearhead.explain.attention_map import AttentionMap
 from clearhead.explain.pictures.matrix import check_length, draw_matrix, name_words, no_words
-from clearhead.explain.pictures.style import GREY, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import GREY, RULES, in_style
 
 MOST_WORDS = 60
 _WITH_WORDS = 30  # beyond, words would be too small to read
 _SIDE = (2.4, 4.2)  # inches of one head, without and with words
 
 
-@picture
-def all_heads(shown: AttentionMap, layer: int) -> Figure:
+@in_style()
+def all_heads(shown: AttentionMap, layer: int) -> Picture:
     """One matrix a head, all on one scale; layer counts from 0."""
     check_length(shown, MOST_WORDS)
     weights = shown.layer(layer)
@@ -35,4 +36,4 @@ def all_heads(shown: AttentionMap, layer: int) -> Figure:
             no_words(axes)
     figure.suptitle(f"{shown.title}, layer {layer}: each head looks its own way", x=0.01, ha="left")
     figure.colorbar(image, ax=panels, label="attention weight", shrink=0.5, aspect=25)
-    return figure
+    return Picture(figure, RULES)

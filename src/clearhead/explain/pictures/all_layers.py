@@ -4,14 +4,15 @@ from matplotlib.figure import Figure
 
 from clearhead.explain.attention_map import AttentionMap
 from clearhead.explain.pictures.matrix import check_length, draw_matrix, no_words
-from clearhead.explain.pictures.style import GREY, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import GREY, RULES, in_style
 
 MOST_WORDS = 256
 _SIDE = 1.35  # inches of one head
 
 
-@picture
-def all_layers(shown: AttentionMap) -> Figure:
+@in_style()
+def all_layers(shown: AttentionMap) -> Picture:
     """A row a layer, a column a head, all on one scale."""
     check_length(shown, MOST_WORDS)
     rows, columns = len(shown.layers), len(shown.heads)
@@ -29,7 +30,7 @@ def all_layers(shown: AttentionMap) -> Figure:
     size = f"{len(shown.queries)} x {len(shown.keys)} tokens"
     figure.suptitle(f"{shown.title}, {size}", x=0.01, ha="left")
     figure.colorbar(image, ax=panels, label="attention weight", shrink=0.6, aspect=25)
-    return figure
+    return Picture(figure, RULES)
 
 
 def _frame(axes: object) -> None:

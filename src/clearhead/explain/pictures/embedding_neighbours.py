@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from clearhead.errors import UserError
 from clearhead.explain.pictures.matrix import plain
-from clearhead.explain.pictures.style import BLUE, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import BLUE, RULES, in_style
 from clearhead.explain.words import label
 from clearhead.text import Tokenizer
 from clearhead.text.tokenizer import SPECIALS
@@ -35,8 +36,8 @@ def nearest(translator: Translator, word: str, count: int = 8) -> Neighbours:
     ]
 
 
-@picture
-def embedding_neighbours(translator: Translator, words: Sequence[str], count: int = 8) -> Figure:
+@in_style()
+def embedding_neighbours(translator: Translator, words: Sequence[str], count: int = 8) -> Picture:
     """One panel a word: its nearest tokens and how near they are (1 = the same direction)."""
     if not 1 <= len(words) <= _MOST:
         raise UserError(f"this picture has room for 1 to {_MOST} words, got {len(words)}")
@@ -57,7 +58,7 @@ def embedding_neighbours(translator: Translator, words: Sequence[str], count: in
         axes.set_xlim(0, 1)
     for axes in panels[-1]:
         axes.set_xlabel("cosine")
-    return figure
+    return Picture(figure, RULES)
 
 
 def _only_token(tokenizer: Tokenizer, word: str) -> int:

@@ -6,12 +6,13 @@ from matplotlib.figure import Figure
 from clearhead.explain.attention_map import TITLES
 from clearhead.explain.heads_off import effects
 from clearhead.explain.look import Sentence
-from clearhead.explain.pictures.style import GREY, SIGNED, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import GREY, RULES, SIGNED, in_style
 from clearhead.translation import Translator
 
 
-@picture
-def head_effects(translator: Translator, known: Sentence) -> Figure:
+@in_style()
+def head_effects(translator: Translator, known: Sentence) -> Picture:
     """The change of the translation's log-probability, in nats, with one head off at a time."""
     table = {kind: np.array(rows) for kind, rows in effects(translator, known).items()}
     most = max(float(np.abs(rows).max()) for rows in table.values()) or 1.0
@@ -36,7 +37,7 @@ def head_effects(translator: Translator, known: Sentence) -> Figure:
     bar.set_label("nats, when it is off", color=GREY)
     title = f"How much less likely “{_short(known.translation)}” is without this head"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    return figure
+    return Picture(figure, RULES)
 
 
 def _short(text: str, most: int = 60) -> str:

@@ -5,7 +5,8 @@ from matplotlib.figure import Figure
 from clearhead.errors import UserError
 from clearhead.explain.logit_lens import Lens
 from clearhead.explain.pictures.matrix import plain
-from clearhead.explain.pictures.style import BLACK, WEIGHTS, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import BLACK, RULES, WEIGHTS, in_style
 from clearhead.explain.words import labels
 from clearhead.text import Tokenizer
 
@@ -13,8 +14,8 @@ MOST_WORDS = 40
 _LONGEST = 9  # letters of a word
 
 
-@picture
-def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Figure:
+@in_style()
+def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Picture:
     """In each cell the likeliest token; darker is likelier, a frame is the one that is written."""
     best, sure = lens.best(), lens.probability_of_best()
     depths, length = best.shape
@@ -48,4 +49,4 @@ def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Figure:
     axes.spines[:].set_visible(False)
     axes.set_title("What the decoder would say if it stopped here; framed: what it says in the end")
     figure.colorbar(image, ax=axes, label="probability", aspect=18)
-    return figure
+    return Picture(figure, RULES)

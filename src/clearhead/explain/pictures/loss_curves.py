@@ -7,14 +7,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from clearhead.errors import UserError
-from clearhead.explain.pictures.style import CATEGORIES, picture, quiet_grid
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import CATEGORIES, RULES, in_style, quiet_grid
 from clearhead.training.logbook import read_metrics
 
 METRICS = "metrics.jsonl"
 
 
-@picture
-def loss_curves(runs: Mapping[str, str | Path]) -> Figure:
+@in_style()
+def loss_curves(runs: Mapping[str, str | Path]) -> Picture:
     """Training loss (a line) and validation loss (dots) of run directories, by their names.
 
     Raises:
@@ -36,7 +37,7 @@ def loss_curves(runs: Mapping[str, str | Path]) -> Figure:
     axes.set_title("Loss; of training, with label smoothing")
     axes.legend()
     quiet_grid(axes)
-    return figure
+    return Picture(figure, RULES)
 
 
 def _records(directory: Path) -> list[dict[str, Any]]:

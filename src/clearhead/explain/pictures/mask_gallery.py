@@ -8,13 +8,14 @@ from torch import Tensor
 
 from clearhead.blocks import decoder_mask, look_ahead_mask, padding_mask
 from clearhead.explain.pictures.matrix import plain
-from clearhead.explain.pictures.style import BLUE, GREY, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import BLUE, GREY, RULES, in_style
 
 _PAD = 0
 
 
-@picture
-def mask_gallery(words: Sequence[str] = ("<s>", "Un", "homme", "rit"), padding: int = 2) -> Figure:
+@in_style()
+def mask_gallery(words: Sequence[str] = ("<s>", "Un", "homme", "rit"), padding: int = 2) -> Picture:
     """Padding mask, look-ahead mask, and both: blue = may look, white = hidden."""
     size = len(words) + padding
     ids = torch.tensor([[1] * len(words) + [_PAD] * padding])
@@ -29,7 +30,7 @@ def mask_gallery(words: Sequence[str] = ("<s>", "Un", "homme", "rit"), padding: 
         _draw(axes, mask[0, 0], named)
         axes.set_title(title, family="monospace", pad=8)
     figure.suptitle("A row may look at the blue columns, and at nothing else", x=0.01, ha="left")
-    return figure
+    return Picture(figure, RULES)
 
 
 def _draw(axes: object, mask: Tensor, words: Sequence[str]) -> None:

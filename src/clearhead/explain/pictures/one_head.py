@@ -10,13 +10,14 @@ from clearhead.explain.pictures.matrix import (
     name_words,
     size_of,
 )
-from clearhead.explain.pictures.style import picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import RULES, in_style
 
 MOST_WORDS = 120
 
 
-@picture
-def one_head(shown: AttentionMap, layer: int, head: int) -> Figure:
+@in_style()
+def one_head(shown: AttentionMap, layer: int, head: int) -> Picture:
     """What every token looks at in one head; layer and head count from 0."""
     check_length(shown, MOST_WORDS)
     figure = Figure(figsize=size_of(shown))
@@ -26,4 +27,4 @@ def one_head(shown: AttentionMap, layer: int, head: int) -> Figure:
     explain_axes(axes, shown)
     axes.set_title(f"{shown.title}, layer {layer}, head {head}", pad=10)
     figure.colorbar(image, ax=axes, label="attention weight", shrink=0.7, aspect=25)
-    return figure
+    return Picture(figure, RULES)

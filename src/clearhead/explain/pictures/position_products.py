@@ -4,11 +4,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from clearhead.blocks.positional_encoding import sinusoids
-from clearhead.explain.pictures.style import BLUE, GREY, picture, quiet_grid
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import BLUE, GREY, RULES, in_style, quiet_grid
 
 
-@picture
-def position_products(d_model: int = 128, distance: int = 100) -> Figure:
+@in_style()
+def position_products(d_model: int = 128, distance: int = 100) -> Picture:
     r"""The dot product of two encodings depends on their distance k alone.
 
     .. math:: PE_{pos} \cdot PE_{pos+k} = \sum_i \cos(k / 10000^{2i/d_{model}})
@@ -27,4 +28,4 @@ def position_products(d_model: int = 128, distance: int = 100) -> Figure:
     axes.set_xlim(-distance, distance)
     axes.set_title(f"Neighbours are alike, d_model = {d_model}")
     quiet_grid(axes)
-    return figure
+    return Picture(figure, RULES)

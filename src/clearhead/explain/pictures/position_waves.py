@@ -6,13 +6,14 @@ from matplotlib.figure import Figure
 
 from clearhead.blocks.positional_encoding import sinusoids
 from clearhead.errors import UserError
-from clearhead.explain.pictures.style import picture, quiet_grid
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import RULES, in_style, quiet_grid
 
 
-@picture
+@in_style()
 def position_waves(
     positions: int = 100, d_model: int = 128, dimensions: Sequence[int] = (4, 5, 16, 32, 64)
-) -> Figure:
+) -> Picture:
     """The value of a few dimensions over the positions; a pair 2i, 2i + 1 is sine and cosine."""
     wrong = [d for d in dimensions if not 0 <= d < d_model]
     if wrong or not dimensions:
@@ -30,4 +31,4 @@ def position_waves(
         quiet_grid(axes)
     panels[-1].set_xlabel("position of the token")
     panels[-1].set_xlim(0, positions - 1)
-    return figure
+    return Picture(figure, RULES)

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 from clearhead.decoding.search import in_eval_mode
 from clearhead.explain.capture import capture
 from clearhead.explain.look import Sentence
-from clearhead.explain.pictures.style import BLUE, ORANGE, picture, quiet_grid
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import BLUE, ORANGE, RULES, in_style, quiet_grid
 from clearhead.models import Transformer
 
 
@@ -23,8 +24,8 @@ def norms_by_depth(model: Transformer, known: Sentence) -> dict[str, list[list[f
     }
 
 
-@picture
-def residual_norms(model: Transformer, known: Sentence) -> Figure:
+@in_style()
+def residual_norms(model: Transformer, known: Sentence) -> Picture:
     """Each dot a token; the line goes through the averages.
 
     In a pre-norm model every layer adds to the sum and nothing takes away, so it
@@ -45,4 +46,4 @@ def residual_norms(model: Transformer, known: Sentence) -> Figure:
         axes.set_ylim(bottom=0)
         quiet_grid(axes)
     panels[0].set_ylabel("length of the residual stream")
-    return figure
+    return Picture(figure, RULES)

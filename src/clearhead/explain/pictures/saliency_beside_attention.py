@@ -13,16 +13,17 @@ from clearhead.explain.pictures.matrix import (
     name_words,
     size_of,
 )
-from clearhead.explain.pictures.style import picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import RULES, in_style
 from clearhead.explain.saliency import shares
 
 MOST_WORDS = 60
 
 
-@picture
+@in_style()
 def saliency_beside_attention(
     shown: AttentionMap, signed: NDArray[np.float32], layer: int = -1
-) -> Figure:
+) -> Picture:
     """Left the cross-attention of a layer, averaged over heads; right the shares of saliency.
 
     Both have rows that sum to 1. Their agreement, a mean rank correlation over the rows,
@@ -50,7 +51,7 @@ def saliency_beside_attention(
     title = f"Where it looked, and what the outcome hangs on: rank correlation {agreement:.2f}"
     figure.suptitle(title, x=0.01, ha="left")
     figure.colorbar(image, ax=panels, label="share of the row", shrink=0.7, aspect=25)
-    return figure
+    return Picture(figure, RULES)
 
 
 def rank_agreement(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:

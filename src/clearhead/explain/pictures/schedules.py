@@ -5,7 +5,8 @@ from typing import get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from clearhead.explain.pictures.style import CATEGORIES, picture, quiet_grid
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import CATEGORIES, RULES, in_style, quiet_grid
 from clearhead.training.schedule import Shape, make_schedule
 
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
@@ -18,10 +19,10 @@ NOTES = {
 }
 
 
-@picture
+@in_style()
 def schedules(
     steps: int = 20000, warmup: int = 4000, peak: float = 1e-3, d_model: int = 512
-) -> Figure:
+) -> Picture:
     """Every shape that a recipe may ask for; the paper's has its own peak, from d_model."""
     shapes: tuple[Shape, ...] = get_args(Shape)
     places = np.unique(np.linspace(1, steps, 600).astype(int))
@@ -40,4 +41,4 @@ def schedules(
     axes.set_title("Up carefully, then down")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     quiet_grid(axes)
-    return figure
+    return Picture(figure, RULES)

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from torch.utils.flop_counter import FlopCounterMode
 
 from clearhead.blocks import decoder_mask, padding_mask
-from clearhead.explain.pictures.style import CATEGORIES, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import CATEGORIES, RULES, in_style
 from clearhead.models import Transformer
 
 # What a path belongs to, the first that fits.
@@ -46,8 +47,8 @@ def flop_shares(model: Transformer, src_len: int, tgt_len: int) -> dict[str, int
     return shares
 
 
-@picture
-def shares(model: Transformer, src_len: int = 20, tgt_len: int = 20) -> Figure:
+@in_style()
+def shares(model: Transformer, src_len: int = 20, tgt_len: int = 20) -> Picture:
     """Two bars of one length: the shares of the parameters, and of one pass's arithmetic."""
     rows = {
         "parameters": parameter_shares(model),
@@ -64,7 +65,7 @@ def shares(model: Transformer, src_len: int = 20, tgt_len: int = 20) -> Figure:
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02), ncols=6, columnspacing=1.0, fontsize=9)
-    return figure
+    return Picture(figure, RULES)
 
 
 def _bar(axes: object, row: int, counts: Mapping[str, int]) -> None:

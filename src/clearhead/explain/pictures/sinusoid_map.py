@@ -3,11 +3,12 @@
 from matplotlib.figure import Figure
 
 from clearhead.blocks.positional_encoding import sinusoids
-from clearhead.explain.pictures.style import SIGNED, picture
+from clearhead.explain.pictures.picture import Picture
+from clearhead.explain.pictures.style import RULES, SIGNED, in_style
 
 
-@picture
-def sinusoid_map(positions: int = 100, d_model: int = 128) -> Figure:
+@in_style()
+def sinusoid_map(positions: int = 100, d_model: int = 128) -> Picture:
     """(positions, d_model), left the fast waves, right the slow ones (paper, section 3.5)."""
     figure = Figure(figsize=(9, 4.8))
     axes = figure.subplots()
@@ -17,4 +18,4 @@ def sinusoid_map(positions: int = 100, d_model: int = 128) -> Figure:
     axes.set_ylabel("position of the token")
     axes.set_title(f"Positional encoding, {positions} positions, d_model = {d_model}")
     figure.colorbar(image, ax=axes, label="what is added to the embedding", aspect=25)
-    return figure
+    return Picture(figure, RULES)

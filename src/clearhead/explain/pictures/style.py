@@ -5,21 +5,16 @@ signed number from blue through white to orange: lightness alone tells how much,
 survive a black-and-white printer and every kind of colour blindness.
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
-
-from clearhead.explain.pictures.picture import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-P = ParamSpec("P")
 
 BLUE, ORANGE, GREEN, PINK, SKY, AMBER, YELLOW, BLACK = CATEGORIES = (
     "#0072B2",
@@ -62,15 +57,11 @@ RULES: Any = {
 }
 
 
-def picture(draw: Callable[P, Figure]) -> Callable[P, Picture]:
-    """The figure that `draw` returns, drawn by these rules, as a `Picture`."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **named: P.kwargs) -> Picture:
-        with mpl.rc_context(RULES):
-            return Picture(draw(*args, **named), RULES)
-
-    return drawn
+@contextmanager
+def in_style() -> Iterator[None]:
+    """While a figure is made (also a decorator of what makes it)."""
+    with mpl.rc_context(RULES):
+        yield
 
 
 def quiet_grid(axes: "Axes", axis: str = "y") -> None:
