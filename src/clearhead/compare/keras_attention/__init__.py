@@ -1,0 +1,1 @@
+"""`keras.layers.MultiHeadAttention` beside ours and torch's: the same function, other habits."""

@@ -1,0 +1,167 @@
+"""One attention, three layouts: weights from Keras and from torch.nn to ours, and back.
+
+Ours keeps each projection as a matrix (out, in), as `nn.Linear` does. Keras keeps it as a
+kernel (in, h, d_k), heads apart, and multiplies from the other side. torch.nn stacks the
+first three: (3 · d_model, d_model).
+
+`in_our_names` reads values or gradients alike: what converts a weight converts its gradient.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.compare.keras_attention.loading import keras_on
+from clearhead.errors import UserError
+
+Read = Callable[[Any], Tensor]
+# Our projections, and what Keras calls those that split into heads.
+INWARD = {"w_q": "query_dense", "w_k": "key_dense", "w_v": "value_dense"}
+OUTWARD = ("w_o", "output_dense")
+
+
+def to_keras(block: MultiHeadAttentionBlock) -> Any:
+    """A `keras.layers.MultiHeadAttention` that computes what the block computes."""
+    weight = block.w_q.weight
+    bias = block.w_q.bias is not None
+    with keras_on(str(weight.device)) as keras:
+        layer = keras.layers.MultiHeadAttention(
+            num_heads=block.h,
+            key_dim=block.d_k,  # of one head, not of all
+            dropout=block.dropout.p,
+            use_bias=bias,
+            dtype=str(weight.dtype).removeprefix("torch."),
+        )
+        layer.build(*2 * [(None, None, block.d_model)])
+        for ours, theirs in INWARD.items():
+            # (h · d_k, d_model) -> (d_model, h, d_k)
+            _assign(getattr(layer, theirs), getattr(block, ours), 1, block.h)
+        # (d_model, h · d_k) -> (h, d_k, d_model)
+        _assign(layer.output_dense, block.w_o, 0, block.h)
+    return layer
+
+
+def _assign(dense: Any, linear: nn.Linear, axis: int, h: int) -> None:
+    dense.kernel.assign(linear.weight.detach().T.unflatten(axis, (h, -1)))
+    if linear.bias is not None:
+        dense.bias.assign(linear.bias.detach().view(dense.bias.shape))
+
+
+def from_keras(layer: Any) -> MultiHeadAttentionBlock:
+    """The block that computes what a built Keras layer computes.
+
+    Raises:
+        UserError: the layer has no weights yet, or is of a kind that the paper does not have.
+    """
+    tensors = in_our_names(layer)
+    d_model, bias = tensors["w_q.weight"].shape[1], "w_q.bias" in tensors
+    block = MultiHeadAttentionBlock(d_model, layer.num_heads, layer.dropout, bias=bias)
+    block.to(tensors["w_q.weight"]).load_state_dict(tensors)
+    return block
+
+
+def value_of(variable: Any) -> Tensor:
+    """What a Keras variable holds."""
+    return variable.value.detach()
+
+
+def gradient_of(variable: Any) -> Tensor:
+    """What `backward` left there: on this backend a variable holds a torch parameter."""
+    return variable.value.grad
+
+
+def in_our_names(layer: Any, read: Read = value_of) -> dict[str, Tensor]:
+    """A Keras layer's weights, or with `gradient_of` their gradients, in our names and shapes."""
+    check(layer)
+    return dict(_tensors(layer, read))
+
+
+def _tensors(layer: Any, read: Read) -> Iterator[tuple[str, Tensor]]:
+    for ours, theirs in INWARD.items():
+        dense = getattr(layer, theirs)
+        # (d_model, h, d_k) -> (h · d_k, d_model)
+        yield f"{ours}.weight", read(dense.kernel).flatten(1).T
+        if dense.bias is not None:
+            yield f"{ours}.bias", read(dense.bias).flatten()  # (h, d_k) -> (h · d_k)
+    ours, theirs = OUTWARD
+    dense = getattr(layer, theirs)
+    yield f"{ours}.weight", read(dense.kernel).flatten(0, 1).T  # (h, d_k, d_model) -> ours
+    if dense.bias is not None:
+        yield f"{ours}.bias", read(dense.bias)
+
+
+def check(layer: Any) -> None:
+    """The paper's kind: d_model in and out, h · key_dim = d_model inside, no gate.
+
+    Raises:
+        UserError: it is none of these, or has not been built.
+    """
+    if not layer.built:
+        raise UserError(
+            "this Keras layer has no weights before it has seen an input; call it once, or "
+            "layer.build(query_shape, value_shape)"
+        )
+    d_model, inside = layer.query_dense.kernel.shape[0], layer.num_heads * layer.key_dim
+    kernels = [getattr(layer, name).kernel.shape for name in INWARD.values()]
+    out = tuple(layer.output_dense.kernel.shape)
+    if inside != d_model or len(set(kernels)) > 1 or out != (*kernels[0][1:], d_model):
+        raise UserError(
+            f"this Keras layer has {layer.num_heads} heads of key_dim={layer.key_dim} and kernels "
+            f"{', '.join(map(str, map(tuple, [*kernels, out])))}; ours needs key_dim = value_dim = "
+            "d_model / num_heads, and one width d_model for query, key, value and output"
+        )
+    if getattr(layer, "_use_gate", False):
+        raise UserError("this Keras layer gates its heads (use_gate=True); ours has no gate")
+
+
+def to_torch(block: MultiHeadAttentionBlock) -> nn.MultiheadAttention:
+    """A `torch.nn.MultiheadAttention` that computes what the block computes, batch first."""
+    bias = block.w_q.bias is not None
+    weight = block.w_q.weight
+    theirs = nn.MultiheadAttention(
+        block.d_model, block.h, block.dropout.p, bias, batch_first=True,
+        device=weight.device, dtype=weight.dtype,
+    )  # fmt: skip
+    three = (block.w_q, block.w_k, block.w_v)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in three]))
+        if bias:
+            theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in three]))
+    theirs.out_proj.load_state_dict(block.w_o.state_dict())
+    return theirs.train(block.training)
+
+
+def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttentionBlock:
+    """The block that computes what torch's module computes.
+
+    Raises:
+        UserError: its keys or values have another width, or it adds a key of its own.
+    """
+    if theirs.in_proj_weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
+        raise UserError(
+            "this nn.MultiheadAttention has kdim, vdim, add_bias_kv or add_zero_attn; ours has "
+            "one width and no keys of its own"
+        )
+    bias = theirs.in_proj_bias is not None
+    block = MultiHeadAttentionBlock(theirs.embed_dim, theirs.num_heads, theirs.dropout, bias=bias)
+    block.to(theirs.in_proj_weight).load_state_dict(torch_in_our_names(theirs, Tensor.detach))
+    return block.train(theirs.training)
+
+
+def torch_gradient_of(parameter: Tensor) -> Tensor:
+    """What `backward` left there."""
+    assert parameter.grad is not None
+    return parameter.grad
+
+
+def torch_in_our_names(theirs: nn.MultiheadAttention, read: Read) -> dict[str, Tensor]:
+    """As `in_our_names`, of torch's module."""
+    found = dict(zip([f"{n}.weight" for n in INWARD], read(theirs.in_proj_weight).chunk(3)))
+    found["w_o.weight"] = read(theirs.out_proj.weight)
+    if theirs.in_proj_bias is not None:
+        found |= zip([f"{name}.bias" for name in INWARD], read(theirs.in_proj_bias).chunk(3))
+        found["w_o.bias"] = read(theirs.out_proj.bias)
+    return found

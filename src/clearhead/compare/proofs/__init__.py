@@ -1,0 +1,1 @@
+"""Every equality that this project claims, computed again on demand; one peer a file."""
