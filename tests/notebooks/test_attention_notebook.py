@@ -12,7 +12,7 @@ def test_every_cell_runs_and_shows_what_it_promises(monkeypatch: pytest.MonkeyPa
     nbclient = pytest.importorskip("nbclient")
     monkeypatch.setenv("CLEARHEAD_FAST", "1")
     notebook = jupytext.read(NOTEBOOK)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     shown = [
         kind
         for cell in notebook.cells

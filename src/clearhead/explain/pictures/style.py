@@ -52,6 +52,7 @@ RULES: Any = {
     "lines.linewidth": 1.8,
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.08,
     "svg.hashsalt": "clearhead",  # the same picture is the same file
     "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
 }
