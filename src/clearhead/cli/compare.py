@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.compare_rnn import rnn
+
 app = typer.Typer(
     help="Ours beside others: the same function, other habits; each claim computed now.",
     no_args_is_help=True,
@@ -24,3 +26,6 @@ def keras(format: Format = "text") -> None:
     print(show(report, format), end="")
     if not all(verdict.met for verdict in report.verdicts):
         raise typer.Exit(1)
+
+
+app.command()(rnn)
