@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from clearhead import __version__
-from clearhead.cli import bench, data
+from clearhead.cli import bench, compare, data
 from clearhead.cli.attention import attention
 from clearhead.cli.convert import convert
 from clearhead.cli.evaluate import evaluate
@@ -21,6 +21,7 @@ from clearhead.cli.export import export
 from clearhead.cli.trace import trace
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
+from clearhead.cli.verify import verify
 from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -41,8 +42,10 @@ app.command()(export)
 app.command()(convert)
 app.command()(attention)
 app.command()(trace)
+app.command()(verify)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+app.add_typer(compare.app, name="compare")
 
 
 def _show_version(asked: bool) -> None:
