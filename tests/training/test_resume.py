@@ -24,6 +24,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "accumulated": {"accumulate": 2},
     "judged by loss": {"metric": "loss"},
     "recomputed": {"recompute": True},
+    "consistent": {"consistency": 5.0},
 }
 # What a clock or a scale measured differs from run to run.
 CLOCKED = {"seconds", "tokens_per_second", "peak_memory_gb"}

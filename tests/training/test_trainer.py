@@ -12,10 +12,9 @@ from clearhead.blocks.masks import decoder_mask, padding_mask
 from clearhead.data.batching import TokenBatches
 from clearhead.errors import UserError
 from clearhead.models import Transformer
-from clearhead.training import trainer as module
 from clearhead.training.assembly import make_model, make_plan
 from clearhead.training.checkpoint import FILE, load_checkpoint
-from clearhead.training.objective import Losses, translation_loss
+from clearhead.training.objective import Ids, Losses, consistent_loss, translation_loss
 from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
@@ -49,6 +48,32 @@ def test_the_objective_is_cross_entropy_of_the_next_token() -> None:
     ours = translation_loss(model, source.numpy(), target.numpy(), 0.0)
     assert ours.tokens == 5
     torch.testing.assert_close(ours.nll / 5, expected.detach())
+
+
+@pytest.mark.parametrize("consistency", [0.0, 5.0])
+def test_who_agrees_with_itself_has_the_plain_loss(consistency: float) -> None:
+    """Without dropout both passes are the same, and nothing is left to agree upon."""
+    model = make_readable(tie=True)
+    source, target = np.array([[5, 6, 7, 2], [8, 2, 0, 0]]), np.array([[9, 10, 2], [11, 2, 0]])
+    plain = translation_loss(model, source, target, 0.1)
+    ours = consistent_loss(model, source, target, 0.1, consistency)
+    assert ours.tokens == plain.tokens == 5
+    torch.testing.assert_close(ours.smoothed, plain.smoothed)
+    torch.testing.assert_close(ours.nll, plain.nll)
+
+
+def test_disagreement_is_added_to_the_loss() -> None:
+    """The same dropout, drawn again: what a consistency adds is proportional to it."""
+    model = make_readable(tie=True).train()
+    source, target = np.array([[5, 6, 7, 2]]), np.array([[9, 10, 2]])
+    found = []
+    for consistency in (0.0, 1.0, 3.0):
+        torch.manual_seed(3)
+        found.append(
+            float(consistent_loss(model, source, target, 0.1, consistency).smoothed.detach())
+        )
+    assert found[1] > found[0] + 1e-3
+    assert found[2] - found[0] == pytest.approx(3 * (found[1] - found[0]), rel=1e-4)
 
 
 def test_padding_changes_no_loss() -> None:
@@ -140,23 +165,24 @@ def test_where_lengths_go_in_steps_padding_is_added_and_no_loss_changes(
     assert session.trainer._in_steps(ids).shape[1] in (50, 64)
 
 
-def poison(monkeypatch: pytest.MonkeyPatch, bad_steps: range) -> None:
+def poison(session: Session, bad_steps: range) -> None:
     """Make the loss infinite in those calls."""
     calls = iter(range(1, 1000))
+    healthy = session.trainer.objective
 
-    def poisoned(model: Transformer, source: object, target: object, smoothing: float) -> Losses:
-        losses = translation_loss(model, source, target, smoothing)  # type: ignore[arg-type]
+    def poisoned(model: Transformer, source: Ids, target: Ids) -> Losses:
+        losses = healthy(model, source, target)
         if next(calls) in bad_steps:
             return losses._replace(smoothed=losses.smoothed * float("inf"))
         return losses
 
-    monkeypatch.setattr(module, "translation_loss", poisoned)
+    session.trainer.objective = poisoned
 
 
 def test_a_step_that_is_not_finite_is_skipped_and_counted(
-    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
-    poison(monkeypatch, range(2, 3))
+    poison(session, range(2, 3))
     session.trainer.step()
     before = session.trainer.optimizer.state()["master"].clone()
     report = session.trainer.step()
@@ -169,9 +195,9 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
 
 
 def test_ten_in_a_row_stop_with_advice_and_the_checkpoint_is_good(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, tmp_path: Path
 ) -> None:
-    poison(monkeypatch, range(2, 100))
+    poison(session, range(2, 100))
     with pytest.raises(UserError, match=r"10 steps in a row .*lower --set optimizer\.peak_lr"):
         session.train()
     progress, tensors = load_checkpoint(tmp_path / "run" / "last")
@@ -179,15 +205,13 @@ def test_ten_in_a_row_stop_with_advice_and_the_checkpoint_is_good(
     assert all(t.isfinite().all() for t in tensors.values() if t.is_floating_point())
 
 
-def test_a_run_goes_on_after_skipped_steps_as_if_it_had_not_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_after_skipped_steps_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     recipe = tiny_recipe(tmp_path)
-    poison(monkeypatch, range(2, 4))
     whole = start(recipe, tmp_path / "whole")
+    poison(whole, range(2, 4))
     whole.train()
-    poison(monkeypatch, range(2, 4))
     session = start(recipe, tmp_path / "stopped")
+    poison(session, range(2, 4))
     for _ in range(4):
         session.trainer.step()
     session.keeper.keep_last()

@@ -25,7 +25,9 @@ def write_corpus(path: Path, pairs: int, seed: int = 1) -> Path:
     return path
 
 
-def tiny_recipe(folder: Path, optimizer: str = "adam", **run: object) -> Recipe:
+def tiny_recipe(
+    folder: Path, optimizer: str = "adam", consistency: float = 0.0, **run: object
+) -> Recipe:
     """12 steps of a 1+1 layer model, checkpoint every 3, evaluation every 4."""
     folder.mkdir(parents=True, exist_ok=True)
     values = {
@@ -44,7 +46,12 @@ def tiny_recipe(folder: Path, optimizer: str = "adam", **run: object) -> Recipe:
             "seq_len": 64,
             "dropout": 0.2,
         },
-        "optimizer": {"name": optimizer, "warmup": 4, "peak_lr": 0.01},
+        "optimizer": {
+            "name": optimizer,
+            "warmup": 4,
+            "peak_lr": 0.01,
+            "consistency": consistency,
+        },
         "run": {
             "steps": 12,
             "batch_tokens": 400,

@@ -72,6 +72,9 @@ class Optimizer(Section):
     weight_decay: float = Field(0.0, ge=0)
     clip_norm: float = Field(1.0, ge=0, description="0: gradients are not clipped")
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    consistency: float = Field(
+        0.0, ge=0, description="R-Drop: two dropouts must agree; 5 for few data, twice the time"
+    )
 
 
 class Run(Section):

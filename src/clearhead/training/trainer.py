@@ -16,7 +16,7 @@ from clearhead.fast.recompute import recompute_insides
 from clearhead.models.transformer import Transformer
 from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from clearhead.training.measures import StepReport
-from clearhead.training.objective import Losses, translation_loss
+from clearhead.training.objective import Losses, make_objective
 from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.schedule import make_schedule
@@ -42,6 +42,7 @@ class Trainer:
         self.schedule = make_schedule(
             o.schedule, o.peak_lr, o.warmup, recipe.run.steps, model.config.d_model
         )
+        self.objective = make_objective(o.label_smoothing, o.consistency)
         self.progress = Progress()
         if recipe.run.recompute:
             recompute_insides(self.model.encoder, self.model.decoder)
@@ -81,8 +82,7 @@ class Trainer:
     def _add_gradient(self) -> Losses:
         batch = next(self.batches)
         source, target = (self._in_steps(side) for side in (batch.source, batch.target))
-        smoothing = self.recipe.optimizer.label_smoothing
-        losses = translation_loss(self.model, source, target, smoothing)
+        losses = self.objective(self.model, source, target)
         losses.smoothed.backward()
         self.optimizer.accumulate()
         return losses
