@@ -5,6 +5,11 @@ used, not before.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for editors and type checkers, which run nothing
+    from clearhead.models import Transformer, build_transformer
+    from clearhead.translation import Translator, pipeline
 
 __version__ = "0.1.0"
 
