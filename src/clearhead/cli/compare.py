@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.compare_rnn import rnn
+from clearhead.cli.compare_width import width
 
 app = typer.Typer(
     help="Ours beside others: the same function, other habits; each claim computed now.",
@@ -29,3 +30,4 @@ def keras(format: Format = "text") -> None:
 
 
 app.command()(rnn)
+app.command("d-model")(width)

@@ -22,6 +22,7 @@ from clearhead.files import atomic_write
 from clearhead.models import TransformerConfig
 
 FORMAT_VERSION = 1
+WALL_SECONDS = 60.0  # then one round a length must do
 Say = Callable[[str], None]
 
 
@@ -43,7 +44,7 @@ def run(study: Study, machine: Machine, say: Say) -> Numbers:
     """Measure everything; the first course's models are looked at again when they have learnt."""
     config = study.config
     say("the sequential wall")
-    wall = measure_wall(config, study.lengths, study.tokens, study.rounds, say)
+    wall = measure_wall(config, study.lengths, study.tokens, (study.rounds, WALL_SECONDS), say)
     say("gradients by distance")
     fresh = {name: _norms(make(name, config, seed=1), study) for name in NAMES}
     say("recall")

@@ -15,7 +15,7 @@ import torch
 
 from clearhead.compare.rnn.entrants import NAMES, Model, make
 from clearhead.compare.rnn.greedy import translate
-from clearhead.compare.rnn.lesson import Learner, loss_of
+from clearhead.compare.rnn.lesson import PEAK, Learner, loss_of
 from clearhead.compare.rnn.numbers import Point
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.corpus import open_pairs
@@ -45,20 +45,37 @@ class Course:
     vocabulary: int
 
 
+class Classroom:
+    """A corpus as batches, its vocabulary, and a judge: the same for everybody who learns here."""
+
+    def __init__(self, course: Course, folder: Path) -> None:
+        self.course = course
+        pairs, dev = read(course)
+        self.tokenizer = Tokenizer.train(
+            [text for pair in pairs for text in pair], course.vocabulary
+        )
+        encode = self.tokenizer.encode_batch
+        self.corpus = EncodedCorpus.build(pairs, encode, folder / "train", LONGEST)
+        self.judge = Judge(dev, self.tokenizer, folder / "dev")
+
+    def learn(self, model: Model, peak: float = PEAK) -> list[Point]:
+        """The curve of a model that begins here and now."""
+        signs = self.tokenizer
+        plan = BatchPlan(self.course.batch_tokens, pad_id=signs.pad_id, eos_id=signs.eos_id)
+        learner = Learner(model, peak)
+        return list(learn(learner, TokenBatches(self.corpus, plan), self.judge, self.course))
+
+
 def teach(
     course: Course, config: TransformerConfig, say: Callable[[str], None]
 ) -> Iterator[tuple[str, Model, list[Point]]]:
     """One entrant after the other, each with its curve and as it is at the end."""
-    pairs, dev = read(course)
-    tokenizer = Tokenizer.train([text for pair in pairs for text in pair], course.vocabulary)
     with TemporaryDirectory() as folder:
-        corpus = EncodedCorpus.build(pairs, tokenizer.encode_batch, Path(folder), LONGEST)
-        plan = BatchPlan(course.batch_tokens, pad_id=config.pad_id, eos_id=config.eos_id)
-        judge = Judge(dev, tokenizer, Path(folder) / "dev")
+        room = Classroom(course, Path(folder))
         for name in NAMES:
             say(f"  {name}, {course.seconds:.0f} s")
-            model = make(name, sized(config, tokenizer.vocab_size), seed=1)
-            yield name, model, list(learn(model, TokenBatches(corpus, plan), judge, course))
+            model = make(name, sized(config, room.tokenizer.vocab_size), seed=1)
+            yield name, model, room.learn(model)
 
 
 def sized(config: TransformerConfig, vocabulary: int) -> TransformerConfig:
@@ -123,9 +140,9 @@ def written(model: Model, sources: list[list[int]]) -> list[list[int]]:
     return translate(model, sources, limit)
 
 
-def learn(model: Model, batches: TokenBatches, judge: Judge, course: Course) -> Iterator[Point]:
+def learn(learner: Learner, batches: TokenBatches, judge: Judge, course: Course) -> Iterator[Point]:
     """Learn until the time is over; `looks` points, evenly spaced in time, the last at the end."""
-    learner, spent = Learner(model), 0.0
+    spent = 0.0
     for look in range(1, course.looks + 1):
         until = course.seconds * look / course.looks
         while spent < until:
@@ -133,4 +150,4 @@ def learn(model: Model, batches: TokenBatches, judge: Judge, course: Course) -> 
             batch = next(batches)
             learner.step(batch.source, batch.target, gone=spent / course.seconds)
             spent += time.perf_counter() - began
-        yield Point(spent, learner.tokens, *judge(model))
+        yield Point(spent, learner.tokens, *judge(learner.model))

@@ -5,6 +5,7 @@ grows with the length). An RNN takes as many steps, one after the other, as the 
 tokens, and the longer the sentence the fewer rows there are to share a step.
 """
 
+import time
 from collections.abc import Callable
 from statistics import median
 
@@ -22,10 +23,14 @@ def measure_wall(
     config: TransformerConfig,
     lengths: list[int],
     tokens: int,
-    rounds: int,
+    limits: tuple[int, float],
     say: Callable[[str], None],
 ) -> Wall:
-    """Whole training steps, paired round by round; then what each keeps for its backward pass."""
+    """Whole training steps, paired round by round; then what each keeps for its backward pass.
+
+    `limits`: rounds at each length, and seconds after which one round must do.
+    """
+    (rounds, seconds_for_rounds), began = limits, time.perf_counter()
     learners = {name: Learner(make(name, config, seed=1)) for name in NAMES}
     seconds: dict[str, list[float]] = {name: [] for name in NAMES}
     megabytes: dict[str, list[float]] = {name: [] for name in NAMES}
@@ -33,7 +38,8 @@ def measure_wall(
         say(f"  {tokens // length} sentences of {length} tokens")
         batch = full_batch(config, tokens, length)
         runners = [Contestant(name, _step(learners[name], batch)) for name in NAMES]
-        laps = race(runners, rounds, warmup=1)
+        late = time.perf_counter() - began > seconds_for_rounds
+        laps = race(runners, 1 if late else rounds, warmup=0 if late else 1)
         for name in NAMES:
             seconds[name].append(median(lap.seconds for lap in laps[name]))
             megabytes[name].append(kept(learners[name], batch) / 1e6)

@@ -1,0 +1,1 @@
+"""What a wider d_model costs and what it gives, counted and measured."""
