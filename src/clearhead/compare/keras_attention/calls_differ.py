@@ -38,9 +38,9 @@ def order_of_arguments() -> Difference:
     found = three()
     calls = (found.keras.call, found.torch.forward, found.ours.forward)
     cells = [", ".join(list(inspect.signature(call).parameters)[:3]) for call in calls]
-    return Difference(
+    return Difference.of(
         "the first three arguments of a call",
-        *cells,
+        cells,
         "keys and values have one shape, so the wrong order raises nothing: name them",
     )
 

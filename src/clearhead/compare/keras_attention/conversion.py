@@ -159,9 +159,15 @@ def torch_gradient_of(parameter: Tensor) -> Tensor:
 
 def torch_in_our_names(theirs: nn.MultiheadAttention, read: Read) -> dict[str, Tensor]:
     """As `in_our_names`, of torch's module."""
-    found = dict(zip([f"{n}.weight" for n in INWARD], read(theirs.in_proj_weight).chunk(3)))
-    found["w_o.weight"] = read(theirs.out_proj.weight)
+    return dict(_torch_tensors(theirs, read))
+
+
+def _torch_tensors(theirs: nn.MultiheadAttention, read: Read) -> Iterator[tuple[str, Tensor]]:
+    # (3 · d_model, d_model) -> three of (d_model, d_model)
+    for ours, weight in zip(INWARD, read(theirs.in_proj_weight).chunk(3), strict=True):
+        yield f"{ours}.weight", weight
+    yield "w_o.weight", read(theirs.out_proj.weight)
     if theirs.in_proj_bias is not None:
-        found |= zip([f"{name}.bias" for name in INWARD], read(theirs.in_proj_bias).chunk(3))
-        found["w_o.bias"] = read(theirs.out_proj.bias)
-    return found
+        for ours, bias in zip(INWARD, read(theirs.in_proj_bias).chunk(3), strict=True):
+            yield f"{ours}.bias", bias
+        yield "w_o.bias", read(theirs.out_proj.bias)

@@ -1,9 +1,9 @@
 """A habit in which the three differ, and the three attentions that the habits are tried on."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +29,12 @@ class Difference:
     torch: str
     clearhead: str
     so: str
+
+    @classmethod
+    def of(cls, topic: str, cells: Iterable[str], so: str) -> Self:
+        """From the cells of Keras, torch and ours, in this order."""
+        in_keras, in_torch, in_ours = cells
+        return cls(topic, in_keras, in_torch, in_ours, so)
 
 
 @dataclass(frozen=True)

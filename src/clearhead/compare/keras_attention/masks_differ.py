@@ -60,8 +60,8 @@ def polarity() -> Difference:
         "may look" if bool((weights[..., 0] > 0.99).all()) else "is hidden"
         for weights in (in_keras, in_torch, found.ours.attention_scores)
     ]
-    return Difference(
-        "True in a mask", *cells,
+    return Difference.of(
+        "True in a mask", cells,
         "turn the mask over, ~mask, on the way to nn.MultiheadAttention "
         "(F.scaled_dot_product_attention has our sign)",
     )  # fmt: skip
@@ -78,9 +78,9 @@ def shapes() -> Difference:
         for who in understood:
             if _reads(found, who, given, mask, expected):
                 understood[who].append(named(mask))
-    return Difference(
+    return Difference.of(
         "shapes of a mask that are understood",
-        *(", ".join(names) for names in understood.values()),
+        [", ".join(names) for names in understood.values()],
         "with an axis for heads, (batch, 1, query, key), a mask means the same in Keras and here",
     )
 

@@ -81,7 +81,7 @@ def _parameters(topic: str, in_keras: list[int], so: str) -> Difference:
     in_torch = [count_parameters(nn.MultiheadAttention(WIDTH, h)) for h in HEADS]
     in_ours = [count_parameters(MultiHeadAttentionBlock(WIDTH, h, 0.0)) for h in HEADS]
     cells = [" → ".join(f"{count:,}" for count in c) for c in (in_keras, in_torch, in_ours)]
-    return Difference(topic, *cells, so)
+    return Difference.of(topic, cells, so)
 
 
 def _heads() -> str:
@@ -169,8 +169,8 @@ def spread(keras: Any) -> Difference:
     ours = MultiHeadAttentionBlock(width, heads, 0.0)
     fresh = (layer.query_dense.kernel.value, theirs.in_proj_weight[:width], ours.w_q.weight)
     cells = [f"{float(weight.detach().std()):.4f}" for weight in fresh]
-    return Difference(
+    return Difference.of(
         f"spread of a fresh query matrix, d_model {width}, {heads} heads",
-        *cells,
+        cells,
         "each draws from a range of its own: trained from scratch they do not begin alike",
     )

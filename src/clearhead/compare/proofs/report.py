@@ -40,7 +40,7 @@ def text_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
         precision, bound = verdict.proof.precision, verdict.proof.bound
         note = f" ({verdict.finding.note})" if verdict.finding.note else ""
         yield (
-            f"  {word(verdict):6} {precision:8} {outputs:>8} {gradients:>8}  ≤ {bound:<6.0e} "
+            f"  {word(verdict):6} {precision:8} {outputs:>8} {gradients:>8}  ≤ {small(bound):<7} "
             f"{verdict.proof.claim}{note}"
         )
 
@@ -64,7 +64,7 @@ def markdown_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
         note = f"; {v.finding.note}" if v.finding.note else ""
         yield (
             f"| {v.proof.ours} | {v.proof.theirs} | {v.proof.precision} | {outputs} "
-            f"| {gradients} | {v.proof.bound:.0e} | {word(v)}{note} |"
+            f"| {gradients} | {small(v.proof.bound)} | {word(v)}{note} |"
         )
 
 

@@ -13,8 +13,8 @@ from clearhead.compare.proofs.proof import Finding, gradient, scramble, side_by_
 class Same(NamedTuple):
     """Our weight is `scale` times these rows of theirs."""
 
-    ours: nn.Parameter
-    theirs: nn.Parameter
+    ours: Tensor
+    theirs: Tensor
     rows: slice = slice(None)
     scale: float = 1.0
 

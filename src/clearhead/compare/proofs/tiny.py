@@ -30,7 +30,7 @@ def tiny(norm: Literal["pre", "post"], dtype: torch.dtype, eps: float = 0.0) -> 
     model = Transformer.from_config(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += 0.3 * torch.randn_like(parameter)
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
     return without_epsilon(model.to(dtype), eps)
 
 

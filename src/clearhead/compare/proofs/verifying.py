@@ -56,7 +56,7 @@ def verify(name: str = ALL, say: Callable[[str], None] = print) -> Verification:
         for key, peer in chosen.items()
         if peer.missing
     ]
-    verdicts = []
+    verdicts: list[Verdict] = []
     for key, peer in present.items():
         say(f"{key}: {peer.title}")
         verdicts.extend(attempts(key, peer.proofs()))
