@@ -9,6 +9,7 @@ from clearhead.cli.main import run
 from clearhead.compare.keras_attention import loading
 from clearhead.compare.proofs import keras
 from clearhead.compare.proofs.peers import PEERS, Peer
+from tests.compare.keras_attention.installed import needs_keras
 from tests.compare.proofs.test_proofs import heads_are_the_fast_axis
 
 
@@ -46,10 +47,10 @@ def test_a_missing_peer_is_one_line_and_code_2(
     assert "needs no_such_package" in err and "clearhead[compare]" in err
 
 
+@needs_keras
 def test_keras_is_compared_in_markdown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("keras")
     monkeypatch.setattr(keras, "MASKS", {"both": keras.MASKS["both"]})
     assert run(["compare", "keras", "--format", "md"]) == 0
     out = capsys.readouterr().out

@@ -20,8 +20,9 @@ from clearhead.compare.keras_attention.conversion import (
 from clearhead.compare.keras_attention.loading import keras_on
 from clearhead.compare.proofs import keras as proofs
 from clearhead.errors import UserError
+from tests.compare.keras_attention.installed import needs_keras
 
-pytest.importorskip("keras")
+pytestmark = needs_keras
 H, D_K = 3, 5
 D_MODEL = H * D_K
 both_biases = pytest.mark.parametrize("bias", [True, False])

@@ -14,8 +14,9 @@ from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.keras_attention.loading import keras_on
 from clearhead.compare.keras_attention.report import compare_keras, show
 from clearhead.compare.proofs import keras as proofs
+from tests.compare.keras_attention.installed import needs_keras
 
-pytest.importorskip("keras")
+pytestmark = needs_keras
 HOUSES = ("keras", "torch", "clearhead")
 
 

@@ -9,6 +9,7 @@ import pytest
 from clearhead.compare.keras_attention import loading
 from clearhead.compare.keras_attention.loading import load_keras
 from clearhead.errors import UserError
+from tests.compare.keras_attention.installed import needs_keras
 
 
 def test_a_missing_keras_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +27,7 @@ def test_another_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         load_keras()
 
 
+@needs_keras
 def test_it_computes_with_torch_and_tensorflow_stays_away() -> None:
-    pytest.importorskip("keras")
     assert load_keras().backend.backend() == "torch" == os.environ["KERAS_BACKEND"]
     assert "tensorflow" not in sys.modules
