@@ -28,6 +28,7 @@ from clearhead.models import Transformer, TransformerConfig
 from clearhead.text import Tokenizer
 
 LONGEST = 100  # tokens a side
+ROOM = 5  # tokens that a translation may have more than the longest reference
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ class Judge:
             self.batches.append(next(batches))
         ids = encode([pair.source for pair in pairs])
         self.sources = [[*row[: LONGEST - 1], tokenizer.eos_id] for row in ids]
+        # Who has not learnt yet how to end shall not write for ever.
+        self.limit = ROOM + min(LONGEST, max(map(len, encode(self.references))))
 
     def __call__(self, model: Model) -> tuple[float, float]:
         """Nats a token, BLEU; the model goes on learning afterwards."""
@@ -126,14 +129,13 @@ class Judge:
         with torch.inference_mode():
             losses = [loss_of(model, batch.source, batch.target, 0.0) for batch in self.batches]
             loss = sum(float(one.nll) for one in losses) / sum(one.tokens for one in losses)
-        found = self.tokenizer.decode_batch(written(model, self.sources))
+        found = self.tokenizer.decode_batch(written(model, self.sources, self.limit))
         model.train()
         return loss, score(found, self.references).bleu.value
 
 
-def written(model: Model, sources: list[list[int]]) -> list[list[int]]:
+def written(model: Model, sources: list[list[int]], limit: int) -> list[list[int]]:
     """Greedy translations, with the search that belongs to the model."""
-    limit = 2 * LONGEST
     if isinstance(model, Transformer):
         options = DecodingOptions(beam_size=1, max_length=limit)
         return [best[0].ids for best in decode(model, sources, options)]
