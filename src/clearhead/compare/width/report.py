@@ -16,7 +16,6 @@ from clearhead.explain.pictures.style import (
     BLUE,
     CATEGORIES,
     GREY,
-    ORANGE,
     RULES,
     in_style,
     quiet_grid,
@@ -72,14 +71,17 @@ def picture(found: Numbers) -> Picture:
     figure = Figure(figsize=(10.2, 7.6))
     (size, speed), (quality, curves) = figure.subplots(2, 2)
     widths = [rung.d_model for rung in found.widths]
-    millions = [rung.counts.parameters / 1e6 for rung in found.widths]
-    size.plot(widths, millions, "-o", color=BLUE, label="translator")
-    for model, marker in zip(found.genomics, "s^D", strict=False):
-        count = model.counts.parameters / 1e6
-        size.plot([model.d_model], [count], marker, color=ORANGE, label=model.name)
+    counts = [rung.counts for rung in found.widths]
+    to_train = [rung.counts.training_mb + rung.kept_mb for rung in found.widths]
+    size.plot(widths, [c.parameters / 1e6 for c in counts], "-o", label="million parameters")
+    size.plot(widths, [c.flop / 1e6 for c in counts], "--s", label="MFLOP a token")
+    size.plot(widths, to_train, ":^", label="MB to train")
+    for model, marker in zip(found.genomics, "Dvp", strict=False):
+        millions = model.counts.parameters / 1e6
+        size.plot([model.d_model], [millions], marker, color=GREY, label=f"{model.name}, million")
     size.set_yscale("log")
-    size.legend(fontsize=9)
-    _label(size, widths, "Parameters, millions")
+    size.legend(fontsize=8)
+    _label(size, widths, "Size, arithmetic, memory")
     speed.plot(widths, [rung.tokens_per_second for rung in found.widths], "-o", color=BLUE)
     speed.set_yscale("log")
     _label(speed, widths, "Tokens a second in training")
