@@ -13,6 +13,8 @@ from clearhead.blocks import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from clearhead.compare.proofs.proof import scramble
+from clearhead.compare.proofs.same_weights import copy_weights, same_attention, same_linear
 from tests.blocks.twins import (
     BATCH,
     D_K,
@@ -23,12 +25,8 @@ from tests.blocks.twins import (
     assert_same,
     assert_same_everywhere,
     both_precisions,
-    copy_weights,
     padded_keys,
     random,
-    same_attention,
-    same_linear,
-    scramble,
     twice,
 )
 

@@ -19,6 +19,8 @@ from clearhead.blocks import (
     ResidualConnection,
     look_ahead_mask,
 )
+from clearhead.compare.proofs.proof import scramble
+from clearhead.compare.proofs.same_weights import copy_weights, same_layer, same_norm
 from tests.blocks.twins import (
     BATCH,
     D_FF,
@@ -29,13 +31,9 @@ from tests.blocks.twins import (
     assert_same_everywhere,
     attention,
     both_precisions,
-    copy_weights,
     feed_forward,
     padded_keys,
     random,
-    same_layer,
-    same_norm,
-    scramble,
     twice,
 )
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from clearhead.blocks import LayerNormalization
+from clearhead.compare.proofs.proof import scramble
+from clearhead.compare.proofs.same_weights import copy_weights, same_norm
 from tests.blocks.twins import (
     BATCH,
     D_MODEL,
@@ -16,10 +18,7 @@ from tests.blocks.twins import (
     assert_same,
     assert_same_everywhere,
     both_precisions,
-    copy_weights,
     random,
-    same_norm,
-    scramble,
     twice,
 )
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import torch
 
 from clearhead.compare.engine import Engine, Ids, Search, Subject
 from clearhead.compare.peers import library
+from clearhead.decoding.side_by_side import on_cores
 from clearhead.export.exporting import export
 from clearhead.export.targets import TARGETS
 
@@ -26,7 +26,8 @@ class CTranslate2:
         self.name = f"{NAME}, {precision}{aside}"
         self.source = vocabulary(directory, "source")
         self.ids = {piece: i for i, piece in enumerate(vocabulary(directory, "target"))}
-        with torch_threads_kept():
+        # Whoever makes one is left with its intra_threads: OpenMP has one number for all who race.
+        with on_cores(torch.get_num_threads()):
             self.inner: Any = library("ctranslate2").Translator(
                 str(directory),
                 device="cpu",
@@ -57,19 +58,6 @@ class CTranslate2:
     def _ids(self, result: Any) -> Ids:
         ids = [self.ids[piece] for piece in result.hypotheses[0]]
         return ids[:-1] if ids[-1:] == [self.eos_id] else ids
-
-
-@contextmanager
-def torch_threads_kept() -> Iterator[None]:
-    """Whoever makes a `Translator` is left with its intra_threads: OpenMP has one number for all.
-
-    With a batch a core, torch and all who race with it would go on with one core.
-    """
-    threads = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def vocabulary(directory: Path, side: str) -> list[str]:

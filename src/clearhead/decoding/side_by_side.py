@@ -55,7 +55,8 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], stop: Callable[[], None]
     first error is raised.
     """
     threads = torch.get_num_threads()
-    with ThreadPoolExecutor(len(tasks)) as pool:
+    # MKL's count belongs to the whole process: it is put back when all have ended.
+    with on_cores(threads), ThreadPoolExecutor(len(tasks)) as pool:
         try:
             futures = [pool.submit(_run, task, threads // len(tasks)) for task in tasks]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
@@ -65,9 +66,6 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], stop: Callable[[], None]
         except BaseException:
             stop()
             raise
-        finally:
-            pool.shutdown()
-            torch.set_num_threads(threads)  # MKL's count belongs to the whole process
 
 
 def _run(task: Callable[[], Result], cores: int) -> Result:

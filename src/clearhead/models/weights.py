@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, atomic_write
 
+METADATA = {"format": "pt"}  # whose tensors these are, as `transformers` asks
+
 # First bytes of files that people offer instead: zip (torch.save), pickle, tar.gz, LFS pointer.
 _FOREIGN = {
     b"PK\x03\x04": "a zip file, as torch.save writes it",
@@ -25,25 +27,39 @@ _FOREIGN = {
 def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | None) -> None:
     """Write model.safetensors and config.json; a shared matrix is stored once."""
     tensors = {
-        name: parameter.detach().to("cpu", dtype or parameter.dtype).contiguous()
+        name: storable(name, parameter, dtype)
         for name, parameter in model.named_parameters()  # names each shared tensor once
     }
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            kind = str(tensor.dtype).removeprefix("torch.")
-            raise UserError(
-                f"{name} holds NaN or infinity as {kind}; such a model is not saved: "
-                "go back to an earlier checkpoint, or save as float32"
-            )
-    atomic_save(directory / "model.safetensors", lambda path: _write(tensors, path))
+    write_tensors(directory / "model.safetensors", tensors, METADATA)
     atomic_write(directory / "config.json", config)
 
 
-def _write(tensors: dict[str, Tensor], path: Path) -> None:
-    try:
-        save_file(tensors, path, metadata={"format": "pt"})
-    except safetensors.SafetensorError as error:  # its name for a full disk
-        raise OSError(str(error)) from error
+def storable(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """A weight as it goes into a file, in `dtype` if given.
+
+    Raises:
+        UserError: it is NaN or infinite.
+    """
+    stored = tensor.detach().to("cpu", dtype or tensor.dtype).contiguous()
+    if not stored.isfinite().all():
+        kind = str(stored.dtype).removeprefix("torch.")
+        raise UserError(
+            f"{name} holds NaN or infinity as {kind}; such a model is not saved: "
+            "go back to an earlier checkpoint, or save as float32"
+        )
+    return stored
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """A safetensors file, written whole or not at all."""
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except safetensors.SafetensorError as error:  # its name for a full disk
+            raise OSError(str(error)) from error
+
+    atomic_save(path, write)
 
 
 def refuse_a_file(directory: Path) -> None:

@@ -4,13 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import safetensors
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from clearhead.errors import UserError
-from clearhead.files import atomic_save, atomic_write
+from clearhead.files import atomic_write
+from clearhead.models.weights import METADATA, storable, write_tensors
 from clearhead.pretrained.families import family_of_config
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, WEIGHTS
@@ -34,11 +32,11 @@ def save_pretrained(
     raw = family.write(model.config, origin and origin.config)
     tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})
     kinds = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
-    tensors = {name: _stored(name, tensor, dtype) for name, tensor in tensors.items()}
+    tensors = {name: storable(name, tensor, dtype) for name, tensor in tensors.items()}
     if origin is None or dtype is not None:
         raw["dtype"] = str(dtype or sorted(kinds)[0]).removeprefix("torch.")
     directory = Path(directory)
-    atomic_save(directory / WEIGHTS, lambda path: _write(tensors, path))
+    write_tensors(directory / WEIGHTS, tensors, METADATA)
     atomic_write(directory / CONFIG, json.dumps(raw, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -52,21 +50,3 @@ def theirs(family: Family, model: nn.Module, raw: Mapping[str, object]) -> dict[
         for row in table.entries(own)
         if not row.formula or row.ours[0] in known
     }
-
-
-def _stored(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
-    stored = tensor.detach().to("cpu", dtype or tensor.dtype).contiguous()
-    if not stored.isfinite().all():
-        kind = str(stored.dtype).removeprefix("torch.")
-        raise UserError(
-            f"{name} holds NaN or infinity as {kind}; such a model is not saved: "
-            "go back to an earlier checkpoint, or save as float32"
-        )
-    return stored
-
-
-def _write(tensors: dict[str, Tensor], path: Path) -> None:
-    try:
-        save_file(tensors, path, metadata={"format": "pt"})
-    except safetensors.SafetensorError as error:  # its name for a full disk
-        raise OSError(str(error)) from error

@@ -17,7 +17,8 @@ from random import Random
 import numpy as np
 from tokenizers import models, trainers
 
-from clearhead.text.tokenizer import Tokenizer, engine_around, without_lone_surrogates
+from clearhead.text.pieces import without_lone_surrogates
+from clearhead.text.tokenizer import Tokenizer, engine_around
 
 CUTS = 16
 """How many ways of cutting are drawn for each word."""

@@ -12,7 +12,7 @@ from tokenizers.processors import TemplateProcessing
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text.model_files import read_json, read_lines, signs_of
-from clearhead.text.tokenizer import without_lone_surrogates
+from clearhead.text.pieces import ids_of, piece_of, without_lone_surrogates
 
 BERT_SIGNS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 GPT_SIGNS = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
@@ -43,8 +43,7 @@ class FastTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts at once (in parallel, in compiled code)."""
-        sound = [without_lone_surrogates(text) for text in texts]
-        return [encoding.ids for encoding in self._engine.encode_batch_fast(sound)]
+        return ids_of(self._engine, texts)
 
     def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
         """Ids of two texts in one sequence, and of which text (0 or 1) each token is."""
@@ -58,13 +57,7 @@ class FastTokenizer:
 
     def piece(self, token_id: int) -> str:
         """How one id is written in the vocabulary."""
-        piece = self._engine.id_to_token(token_id) if token_id >= 0 else None
-        if piece is None:
-            raise UserError(
-                f"token id {token_id} is outside the vocabulary of {self.vocab_size} tokens "
-                f"(0 to {self.vocab_size - 1}); use the tokenizer that belongs to this model"
-            )
-        return piece
+        return piece_of(self._engine, token_id)
 
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json, and tokenizer_config.json with the names of the signs."""

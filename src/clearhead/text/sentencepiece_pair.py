@@ -10,7 +10,7 @@ from typing import Any, Self
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text.model_files import read_json, signs_of
-from clearhead.text.tokenizer import without_lone_surrogates
+from clearhead.text.pieces import without_lone_surrogates
 
 SIGNS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _LANGUAGE = re.compile(r">>[^<]*<<")  # models of many targets are told one: ">>fr<< Hello."

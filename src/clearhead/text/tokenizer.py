@@ -17,6 +17,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
+from clearhead.text.pieces import ids_of, piece_of, without_lone_surrogates
 
 SPECIALS = ("<pad>", "<s>", "</s>")
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
@@ -81,8 +82,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts at once (in parallel, in compiled code)."""
-        sound = [without_lone_surrogates(text) for text in texts]
-        return [encoding.ids for encoding in self._engine.encode_batch_fast(sound)]
+        return ids_of(self._engine, texts)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; signs are left out."""
@@ -99,13 +99,7 @@ class Tokenizer:
 
     def piece(self, token_id: int) -> str:
         """How one id is written in the vocabulary."""
-        piece = self._engine.id_to_token(token_id) if token_id >= 0 else None
-        if piece is None:
-            raise UserError(
-                f"token id {token_id} is outside the vocabulary of {self.vocab_size} tokens "
-                f"(0 to {self.vocab_size - 1}); use the tokenizer that belongs to this model"
-            )
-        return piece
+        return piece_of(self._engine, token_id)
 
     def to_json(self) -> str:
         """The tokenizer as Hugging Face `tokenizers` writes it."""
@@ -164,8 +158,3 @@ def _common_characters(lines: Iterable[str]) -> list[str]:
     for line in lines:
         counts.update(unicodedata.normalize("NFC", without_lone_surrogates(line)))
     return sorted(counts, key=lambda character: (-counts[character], character))
-
-
-def without_lone_surrogates(text: str) -> str:
-    """Halves of UTF-16 pairs, which UTF-8 cannot write, become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

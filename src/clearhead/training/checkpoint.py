@@ -11,11 +11,10 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save
+from clearhead.models.weights import write_tensors
 from clearhead.training.measures import Meter
 
 FILE = "training_state.safetensors"
@@ -77,18 +76,6 @@ def load_checkpoint(directory: Path) -> tuple[Progress, dict[str, Tensor]]:
             "or start a new run in another --run-dir"
         ) from error
     return progress, tensors
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """A safetensors file, written whole or not at all."""
-
-    def write(temporary: Path) -> None:
-        try:
-            save_file(tensors, temporary, metadata=metadata)
-        except SafetensorError as error:  # its name for a full disk
-            raise OSError(str(error)) from error
-
-    atomic_save(path, write)
 
 
 def _random() -> dict[str, Tensor]:

@@ -11,14 +11,13 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 from clearhead.models.transformer import Transformer
-from clearhead.models.weights import read_tensors
-from clearhead.training.checkpoint import write_tensors
+from clearhead.models.weights import METADATA, read_tensors, write_tensors
 
 
 def save_snapshot(model: Transformer, directory: Path, step: int, keep: int) -> None:
     """Keep this step's weights, and those of the `keep` - 1 evaluations before it."""
     tensors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
-    write_tensors(directory / f"{step:09d}.safetensors", tensors, {"format": "pt"})
+    write_tensors(directory / f"{step:09d}.safetensors", tensors, METADATA)
     for old in list_snapshots(directory)[:-keep]:
         old.unlink()
 
