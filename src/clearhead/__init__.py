@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.models import Transformer, build_transformer
-    from clearhead.translation import Translator, pipeline
+    from clearhead.pipelines import pipeline
+    from clearhead.translation import Translator
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Translator": "clearhead.translation",
-    "pipeline": "clearhead.translation",
+    "pipeline": "clearhead.pipelines",
     "Transformer": "clearhead.models",
     "build_transformer": "clearhead.models",
 }

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from clearhead import pipeline
-from clearhead.errors import UserError
 from tests.translation.tiny import translator
 
 TEXTS = ["Hello world", "I am fine."]
@@ -44,8 +43,3 @@ def test_the_names_of_transformers_reach_the_search(en_to_fr) -> None:  # type: 
 
 def test_a_directory_is_a_model(model_directory: Path) -> None:
     assert pipeline(model=model_directory, device="cpu")("") == [{"translation_text": ""}]
-
-
-def test_an_unknown_task_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(UserError, match="'summarization'; clearhead has translation_en_to_fr"):
-        pipeline("summarization", model=translator())

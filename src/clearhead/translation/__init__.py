@@ -1,7 +1,8 @@
 """Text in, text out."""
 
 from clearhead.decoding import DecodingOptions
-from clearhead.translation.pipeline import TranslationPipeline, pipeline
+from clearhead.pipelines.factory import pipeline
+from clearhead.translation.pipeline import TranslationPipeline
 from clearhead.translation.result import Translation
 from clearhead.translation.translator import Translator
 

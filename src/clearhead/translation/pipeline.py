@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import overload
+from typing import Self, overload
 
 from clearhead.decoding import DecodingOptions
-from clearhead.errors import UserError
 from clearhead.translation.translator import Translator
 
-TASKS = ("translation_en_to_fr", "translation")
 Answer = dict[str, str]
 
 
@@ -17,6 +15,22 @@ class TranslationPipeline:
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path | Translator | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+    ) -> Self:
+        """A directory, a translator that is loaded already, or None for the shipped one.
+
+        Raises:
+            UserError: what `Translator.from_pretrained` raises.
+        """
+        if not isinstance(model, Translator):
+            model = Translator.from_pretrained(model, device, threads)
+        return cls(model)
 
     @overload
     def __call__(self, inputs: str) -> list[Answer]: ...
@@ -62,21 +76,3 @@ class TranslationPipeline:
         if isinstance(inputs, str):
             return answers[0]
         return [best[0] for best in answers] if num_return_sequences == 1 else answers
-
-
-def pipeline(
-    task: str = "translation_en_to_fr",
-    model: str | Path | Translator | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-) -> TranslationPipeline:
-    """A translator behind the interface of `transformers.pipeline`; no model, the shipped one.
-
-    Raises:
-        UserError: an unknown task, or what `Translator.from_pretrained` raises.
-    """
-    if task not in TASKS:
-        raise UserError(f"there is no task {task!r}; clearhead has {' and '.join(TASKS)}")
-    if not isinstance(model, Translator):
-        model = Translator.from_pretrained(model, device, threads)
-    return TranslationPipeline(model)
