@@ -12,6 +12,7 @@ from clearhead.blocks.feed_forward import FeedForwardBlock
 from clearhead.blocks.halved_positions import HalvedPositionalEncoding
 from clearhead.blocks.heads import Classifier, MaskedLanguageHead, Pooler
 from clearhead.blocks.learned_positions import LearnedPositions
+from clearhead.blocks.low_rank import LowRankLinear
 from clearhead.blocks.masks import decoder_mask, look_ahead_mask, padding_mask, shift_right
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.blocks.parts import READABLE, Parts
@@ -38,6 +39,7 @@ __all__ = [
     "InputEmbeddings",
     "LayerNormalization",
     "LearnedPositions",
+    "LowRankLinear",
     "MaskedLanguageHead",
     "MultiHeadAttention",
     "MultiHeadAttentionBlock",

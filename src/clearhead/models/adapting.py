@@ -1,0 +1,87 @@
+"""LoRA on the attention of any model: put low-rank matrices beside its projections, merge them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from torch import nn
+
+from clearhead.blocks.attention import MultiHeadAttentionBlock
+from clearhead.blocks.low_rank import LowRankLinear
+from clearhead.errors import UserError
+
+Model = TypeVar("Model", bound=nn.Module)
+PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """Which projections learn, and through how narrow a door.
+
+    The default is the paper's choice for a given number of parameters: queries and values
+    (Hu et al. 2021, section 7.1).
+
+    Raises:
+        UserError: a projection that attention does not have.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    dropout: float = 0.0
+    projections: tuple[str, ...] = ("w_q", "w_v")
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.projections if name not in PROJECTIONS]
+        if unknown or not self.projections:
+            named = repr(unknown[0]) if unknown else "none at all"
+            raise UserError(
+                f"attention has no projection {named} to adapt; "
+                f"choose from {', '.join(PROJECTIONS)}"
+            )
+
+
+def adapt(model: Model, how: Adaptation) -> Model:
+    """Freeze the model and put `LowRankLinear` around those projections, in place.
+
+    Its answers are the same to the last bit until something is learned.
+
+    Raises:
+        UserError: the model is adapted already, or has no attention.
+    """
+    blocks = list(_attentions(model))
+    if not blocks:
+        raise UserError(f"a {type(model).__name__} has no attention to adapt; train it whole")
+    if any(isinstance(module, LowRankLinear) for module in model.modules()):
+        raise UserError("the model is adapted already; merge it before you adapt it again")
+    model.requires_grad_(False)
+    for block in blocks:
+        for name in how.projections:
+            wide = getattr(block, name)
+            narrow = LowRankLinear(wide, how.rank, how.alpha, how.dropout)
+            setattr(block, name, narrow.train(block.training))
+    return model
+
+
+def merge(model: Model) -> Model:
+    """Add what was learned to the matrices themselves, in place: an ordinary model again."""
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, LowRankLinear):
+                setattr(module, name, child.merged())
+    return model
+
+
+def adapted_parts(model: nn.Module) -> Iterator[tuple[str, LowRankLinear]]:
+    """Every adapted projection with its readable path."""
+    for path, module in model.named_modules():
+        if isinstance(module, LowRankLinear):
+            yield path, module
+
+
+def count_trained(model: nn.Module) -> int:
+    """How many numbers take a gradient; a shared matrix counts once."""
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+
+def _attentions(model: nn.Module) -> Iterator[MultiHeadAttentionBlock]:
+    return (module for module in model.modules() if isinstance(module, MultiHeadAttentionBlock))
