@@ -24,14 +24,14 @@ def test_flops_are_those_of_torchs_counter(name: str) -> None:
     module, inputs = MODULES[name]
     with FlopCounterMode(display=False) as counter:
         module(*inputs)
-    assert trace(module, *inputs).root.flops == counter.get_total_flops() > 0
+    assert trace(module, *inputs).root.products == counter.get_total_flops() > 0
 
 
 def test_flops_of_a_whole_transformer_are_those_of_torchs_counter() -> None:
     network, inputs = model().eval(), batch()
     with FlopCounterMode(display=False) as counter:
         network(*inputs)
-    assert trace(network, *inputs).root.flops == counter.get_total_flops() > 0
+    assert trace(network, *inputs).root.products == counter.get_total_flops() > 0
 
 
 def test_flops_of_products_written_in_other_ways() -> None:
@@ -42,7 +42,71 @@ def test_flops_of_products_written_in_other_ways() -> None:
     a, b = torch.randn(2, 7, 12), torch.randn(2, 5, 12)
     with FlopCounterMode(display=False) as counter:
         products(a, b)
-    assert trace(products, a, b).root.flops == counter.get_total_flops() > 0
+    assert trace(products, a, b).root.products == counter.get_total_flops() > 0
+
+
+def test_products_of_any_einsum() -> None:
+    """Three dots, and three factors from the left: (n d)(d e) -> n e, then (n e)(e m)."""
+    a, b = torch.randn(3, 2, 7, 12), torch.randn(3, 2, 5, 12)
+    dots = trace(lambda a, b: torch.einsum("...nd, ...md -> ...nm", a, b), a, b)
+    assert dots.root.products == 2 * 3 * 2 * 7 * 5 * 12
+    x, y, z = torch.randn(2, 3), torch.randn(3, 5), torch.randn(5, 7)
+    chain = trace(lambda x, y, z: torch.einsum("nd,de,em->nm", x, y, z), x, y, z)
+    assert chain.root.products == 2 * 2 * 3 * 5 + 2 * 2 * 5 * 7
+
+
+GATES = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
+
+
+@pytest.mark.parametrize("kind", GATES, ids=lambda kind: kind.__name__)
+def test_a_recurrent_layer_multiplies_by_its_matrices_at_every_step(kind: type[nn.RNNBase]) -> None:
+    layer = kind(12, 5, num_layers=2, bidirectional=True, batch_first=True)
+    matrices = sum(p.numel() for p in layer.parameters() if p.dim() == 2)
+    biases = sum(p.numel() for p in layer.parameters() if p.dim() == 1)
+    formula = {nn.LSTM: 13, nn.GRU: 11, nn.RNN: 2}[kind]
+    root = trace(layer, x).root
+    assert root.products == 2 * 2 * 7 * matrices
+    assert root.elementwise == 2 * 7 * (biases + formula * 2 * 2 * 5)
+
+
+ROWS, N = 2 * 7, 12
+COUNTS = {
+    "add": (lambda x: x + x, ROWS * N),
+    "a number on the left": (lambda x: 1 - 2 * x, 2 * ROWS * N),
+    "mean": (lambda x: x.mean(-1), ROWS * N),
+    "sum": (lambda x: x.sum(-1), ROWS * (N - 1)),
+    "std": (lambda x: x.std(-1), ROWS * (4 * N + 1)),
+    "softmax": (lambda x: x.softmax(-1), ROWS * (5 * N - 2)),
+    "softmax over another axis": (lambda x: torch.softmax(x, dim=1), 2 * N * (5 * 7 - 2)),
+    "log_softmax": (lambda x: x.log_softmax(-1), ROWS * (5 * N - 1)),
+    "max of two": (lambda x: torch.max(x, x), ROWS * N),
+    "a bias": (nn.Linear(N, 5), ROWS * 5),
+    "layer norm": (nn.LayerNorm(N), ROWS * (7 * N + 2)),
+    "dropout": (nn.Dropout(0.5), 2 * ROWS * N),
+    "views, copies, masks": (
+        lambda x: x.mT.contiguous().masked_fill(torch.ones(N, 7, dtype=torch.bool), 0), 0),
+    "ids": (lambda x: torch.arange(5) + 1, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_other_arithmetic_counts_one_for_every_number(name: str) -> None:
+    module, expected = COUNTS[name]
+    assert trace(module, x).root.elementwise == expected
+
+
+def test_fused_and_readable_norm_and_attention_cost_nearly_the_same() -> None:
+    """What differs is stated: where epsilon stands, and the bias of the deviation."""
+    q = torch.randn(2, 3, 7, 4)
+
+    def readable(q: torch.Tensor) -> torch.Tensor:
+        return (q @ q.mT * 0.5).softmax(-1) @ q
+
+    def fused(q: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(q, q, q)
+
+    one, other = trace(readable, q).root, trace(fused, q).root
+    assert (one.products, one.elementwise) == (other.products, other.elementwise)
 
 
 def test_a_view_takes_no_memory_and_a_copy_takes_its_own() -> None:
@@ -65,7 +129,8 @@ def test_parameters_are_counted_once_in_blocks_and_shown_where_they_work() -> No
 def test_a_block_sums_its_rows() -> None:
     for _, row in trace(model().eval(), *batch()).root.walk():
         if row.children:
-            assert row.flops == sum(child.flops for child in row.children)
+            assert row.products == sum(child.products for child in row.children)
+            assert row.elementwise == sum(child.elementwise for child in row.children)
             assert row.bytes == sum(child.bytes for child in row.children)
 
 

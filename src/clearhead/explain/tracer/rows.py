@@ -20,10 +20,11 @@ class Operand:
 class Row:
     """One operation, or one module with the rows inside it.
 
-    `flops` counts the arithmetic of matrix products, a multiply-add as two, as
-    `torch.utils.flop_counter` does. `bytes` is what the result takes in memory: a
-    view takes none. A module's numbers are the sums over its rows, its parameters
-    those that it owns, each once.
+    `products` counts the arithmetic of matrix products, a multiply-add as two, as
+    `torch.utils.flop_counter` does, `elementwise` all other arithmetic (the file of that
+    name says how), and `flops` both. `bytes` is what the result takes in memory: a view
+    takes none. A module's numbers are the sums over its rows, its parameters those that
+    it owns, each once.
     """
 
     path: str
@@ -34,7 +35,8 @@ class Row:
     inputs: list[Operand]
     outputs: list[Shape]
     parameters: int = 0
-    flops: int = 0
+    products: int = 0
+    elementwise: int = 0
     bytes: int = 0
     stretched: list[str] = field(default_factory=list)  # broadcasting, an entry a dimension
     doubts: list[str] = field(default_factory=list)
@@ -42,6 +44,11 @@ class Row:
     reads: frozenset[int] = frozenset()
     writes: frozenset[int] = frozenset()
     failed: bool = False
+
+    @property
+    def flops(self) -> int:
+        """All floating-point operations."""
+        return self.products + self.elementwise
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Row"]]:
         """This row and all below it, with their depth."""
@@ -70,8 +77,8 @@ class Row:
     def look(self) -> tuple[object, ...]:
         """What two rows must share to be drawn as one: everything but the path's numbers."""
         return (
-            self.kind, self.what, self.arrow(), self.arrow("numbers"), self.parameters, self.flops,
-            self.bytes, tuple(self.doubts), tuple(child.look() for child in self.children),
+            self.kind, self.what, self.arrow(), self.arrow("numbers"), self.parameters,
+            self.products, self.elementwise, self.bytes, tuple(self.doubts), tuple(child.look() for child in self.children),
         )  # fmt: skip
 
 
@@ -125,5 +132,6 @@ def sum_up(row: Row) -> None:
     for child in row.children:
         sum_up(child)
     if row.kind and row.children:
-        row.flops = sum(child.flops for child in row.children)
+        row.products = sum(child.products for child in row.children)
+        row.elementwise = sum(child.elementwise for child in row.children)
         row.bytes = sum(child.bytes for child in row.children)

@@ -23,6 +23,7 @@ from clearhead.explain.tracer import cost
 from clearhead.explain.tracer.axis import Shape
 from clearhead.explain.tracer.broadcasting import stretched
 from clearhead.explain.tracer.call import Call
+from clearhead.explain.tracer.elementwise import elementwise
 from clearhead.explain.tracer.failure import Failure
 from clearhead.explain.tracer.hints import Hints
 from clearhead.explain.tracer.ledger import Ledger, tensors_in
@@ -164,7 +165,9 @@ class Watch(TorchFunctionMode):
         row.parameters = cost.parameters(tensors)
         row.doubts, row.failed = list(dict.fromkeys(call.doubts)), failed
         if results:
-            row.flops = cost.flops(call.name, call.args, tensors, results[0])
+            row.products = cost.products(call.name, call.args, tensors, results[0])
+            dim = call.argument(1, "dim", call.kwargs.get("axis"))
+            row.elementwise = elementwise(call.name, dim, tensors, results[0])
             row.bytes = sum(cost.memory(result, tensors) for result in results)
         row.reads, row.writes = self.ledger.numbers(tensors), self.ledger.numbers(results)
         self.stack[-1].children.append(row)

@@ -33,6 +33,8 @@ def _row(row: Row) -> dict[str, Any]:
         "outputs": [_shape(shape) for shape in row.outputs],
         "parameters": row.parameters,
         "flops": row.flops,
+        "flops_of_products": row.products,
+        "flops_elementwise": row.elementwise,
         "bytes": row.bytes,
         "broadcast": row.stretched,
         "doubts": row.doubts,

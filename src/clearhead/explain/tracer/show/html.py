@@ -12,6 +12,7 @@ from clearhead.explain.tracer.show.lines import Line, short, summary
 from clearhead.explain.tracer.show.style import STYLE
 
 _HEAD = ("what", "input → output", "params", "FLOPs", "bytes", "where")
+_COUNTED = "a multiply-add of a product counts two, any other arithmetic one for each number"
 _FITS_A_SCREEN = 40  # rows
 _BUTTONS = "".join(
     f"<button type=button onclick=\"document.querySelectorAll('.ch-trace details')"
@@ -34,7 +35,7 @@ def page(root: Row, mistake: Mistake | None = None, words: str = "") -> str:
 
 def fragment(root: Row, mistake: Mistake | None = None) -> str:
     """The same for a notebook's output cell."""
-    head = "".join(f"<span{_numeric(i)}>{words}</span>" for i, words in enumerate(_HEAD))
+    head = "".join(f"<span{_heading(i)}>{words}</span>" for i, words in enumerate(_HEAD))
     broken = _broken(mistake) if mistake else ""
     return (
         f'<style>{STYLE}</style><div class="ch-trace"><h3>{escape(summary(root))}</h3>'
@@ -44,8 +45,9 @@ def fragment(root: Row, mistake: Mistake | None = None) -> str:
     )
 
 
-def _numeric(column: int) -> str:
-    return ' class="num"' if 2 <= column <= 4 else ""
+def _heading(column: int) -> str:
+    told = f' title="{_COUNTED}"' if _HEAD[column] == "FLOPs" else ""
+    return f' class="num"{told}' if 2 <= column <= 4 else ""
 
 
 def _legend(root: Row) -> str:
@@ -98,9 +100,11 @@ def _cells(line: Line) -> str:
     doubt = ' <span class="doubt" title="look closer">⚠</span>' if row.doubts else ""
     ins = '<span class="sep">,</span>'.join(shape_chips(o.shape) for o in row.shown_inputs)
     outs = '<span class="sep">,</span>'.join(shape_chips(shape) for shape in row.outputs)
+    both = f" = {row.products:,} in products + {row.elementwise:,}"
+    told = both if row.products and row.elementwise else ""
     numbers = "".join(
-        f'<span class="num" title="{n:,}">{short(n)}</span>'
-        for n in (row.parameters, row.flops, row.bytes)
+        f'<span class="num" title="{n:,}{more}">{short(n)}</span>'
+        for n, more in ((row.parameters, ""), (row.flops, told), (row.bytes, ""))
     )
     return (
         f'<span class="what" style="padding-left:{16 * line.depth}px" '

@@ -50,11 +50,20 @@ def short(number: int) -> str:
 
 
 def summary(row: Row) -> str:
-    """`Transformer: 65.1 M parameters, 3.4 G FLOPs, results of 120 MB`."""
+    """`Transformer: 65.1 M parameters; 3.4 G FLOPs, 99.5 % of them in matrix products; …`."""
+    share = f", {_percent(row.products, row.flops)} of them in matrix products"
     return (
-        f"{row.kind}: {short(row.parameters) or 'no'} parameters, "
-        f"{short(row.flops) or 'no'} FLOPs of matrix products, results of {short(row.bytes) or 0}B"
+        f"{row.kind}: {short(row.parameters) or 'no'} parameters; "
+        f"{short(row.flops) or 'no'} FLOPs{share if row.flops else ''}; "
+        f"results of {short(row.bytes) or 0}B"
     )
+
+
+def _percent(part: int, whole: int) -> str:
+    """`99.6 %`; what is not all of it is never rounded up to all of it."""
+    if part in (0, whole):
+        return "all" if part else "none"
+    return f"{min(99.9, max(0.1, 100 * part / whole)):.1f} %"
 
 
 def note(row: Row) -> str:
