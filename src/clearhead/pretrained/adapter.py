@@ -1,0 +1,151 @@
+"""What LoRA learned, as a small directory of its own, in the layout of the `peft` package.
+
+adapter_config.json   rank, alpha, which projections
+adapter_model.safetensors   A and B of each of them, and the heads
+config.json           the whole model's, with its labels
+
+The base model is not in it: another task costs a few megabytes more, not another model.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
+from clearhead.models.adapting import PROJECTIONS, Adaptation, adapt, adapted_parts
+from clearhead.models.weights import METADATA, read_tensors, storable, write_tensors
+from clearhead.pretrained.families import Pretrained, family_of_config
+from clearhead.pretrained.family import Raw
+from clearhead.pretrained.files import CONFIG, read_json
+from clearhead.pretrained.new_heads import CLASSES, Answer, with_head
+
+SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+TASKS = {"sequence": "SEQ_CLS", "token": "TOKEN_CLS"}
+_PREFIX = "base_model.model."
+_SIDES = {"down": "lora_A", "up": "lora_B"}
+
+
+def save_adapter(model: nn.Module, how: Adaptation, directory: str | Path, base: str = "") -> None:
+    """Write what an adapted model has learned: A and B of every projection, and its heads.
+
+    `base` says which model it stands on, for people and for `peft`.
+
+    Raises:
+        UserError: a family whose files hold queries, keys and values in one matrix.
+    """
+    config: Any = model.config
+    family = family_of_config(config)
+    origin = getattr(model, "origin", None)
+    raw = family.write(config, origin and origin.config)
+    names, own = names_of_learned(model), dict(model.named_parameters())
+    prefix = family.table(config).prefix
+    kept = {
+        theirs.removeprefix(_PREFIX).removeprefix(prefix).split(".")[0]
+        for theirs, ours in names.items()
+        if ours.startswith("heads.")
+    }
+    settings = {
+        "peft_type": "LORA",
+        "task_type": TASKS[answer_of(raw)],
+        "base_model_name_or_path": base,
+        "r": how.rank,
+        "lora_alpha": how.alpha,
+        "lora_dropout": how.dropout,
+        "target_modules": [_modules(model)[word] for word in how.projections],
+        "modules_to_save": sorted(kept),
+        "bias": "none",
+        "fan_in_fan_out": False,
+        "inference_mode": True,
+    }
+    directory = Path(directory)
+    tensors = {theirs: storable(ours, own[ours], torch.float32) for theirs, ours in names.items()}
+    write_tensors(directory / WEIGHTS, tensors, METADATA)
+    for name, values in ((SETTINGS, settings), (CONFIG, raw)):
+        atomic_write(directory / name, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+def load_adapter(base: nn.Module, directory: str | Path) -> tuple[Pretrained, Adaptation]:
+    """The base model with an adapter's head and low-rank matrices; `merge` makes it ordinary.
+
+    Raises:
+        UserError: no adapter of ours is in that directory, or it is another base model's.
+    """
+    directory = Path(directory)
+    settings, raw = read_json(directory / SETTINGS), read_json(directory / CONFIG)
+    try:
+        labels = [raw["id2label"][str(number)] for number in range(len(raw["id2label"]))]
+        wanted = set(settings["target_modules"])
+        rank, alpha, dropout = (settings[key] for key in ("r", "lora_alpha", "lora_dropout"))
+    except (KeyError, TypeError) as error:
+        raise UserError(
+            f"{directory} is no adapter that clearhead wrote (it lacks {error}); give a directory "
+            "that a run with tune.how=lora made"
+        ) from error
+    model = with_head(base, answer_of(raw), labels)
+    chosen = tuple(word for word in PROJECTIONS if _modules(model)[word] in wanted)
+    how = Adaptation(rank, alpha, dropout, chosen)
+    _fill(adapt(model, how), read_tensors(directory / WEIGHTS), str(directory))
+    return model, how
+
+
+def names_of_learned(model: nn.Module) -> dict[str, str]:
+    """What `peft` calls each learned tensor of an adapted model, and what we call it.
+
+    Raises:
+        UserError: a family whose files hold queries, keys and values in one matrix.
+    """
+    config: Any = model.config
+    table, names = family_of_config(config).table(config), {}
+    for path, _ in adapted_parts(model):
+        rows = table.entries([f"{path}.weight"])
+        if [row.ours for row in rows] != [(f"{path}.weight",)]:
+            raise UserError(
+                f"{path} has no matrix of its own in the files of a {type(model).__name__}, so "
+                "there is no adapter for it; save the merged model"
+            )
+        for ours, theirs in _SIDES.items():
+            side = f"{rows[0].theirs.removesuffix('weight')}{theirs}.weight"
+            names[_PREFIX + side] = f"{path}.{ours}.weight"
+    heads = [name for name, _ in model.named_parameters() if name.startswith("heads.")]
+    return names | {_PREFIX + row.theirs: row.ours[0] for row in table.entries(heads)}
+
+
+def answer_of(raw: Raw) -> Answer:
+    """Which head a config.json's class has: `sequence` or `token`."""
+    name = (raw.get("architectures") or [""])[0]
+    for answer, ending in CLASSES.items():
+        if name.endswith(ending):
+            return answer
+    raise UserError(f"{name or 'a model without a class'} is no classifier, so it has no adapter")
+
+
+def _modules(model: nn.Module) -> dict[str, str]:
+    """What each projection is called within a layer of theirs."""
+    config: Any = model.config
+    return {
+        word: row.theirs.split("{n}.")[1].removesuffix(".weight")
+        for row in family_of_config(config).table(config).rows
+        for word in PROJECTIONS
+        if row.ours[0].endswith(f"self_attention_block.{word}.weight")
+    }
+
+
+def _fill(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
+    """Every learned tensor from the file; names and shapes must agree."""
+    own, names = dict(model.named_parameters()), names_of_learned(model)
+    for name in sorted(names.keys() ^ tensors.keys()):
+        kind = "lacks" if name in names else "holds, beyond what its settings say,"
+        raise UserError(f"{origin} {kind} {name}; its files are of different adapters")
+    for theirs, ours in names.items():
+        if tensors[theirs].shape != own[ours].shape:
+            raise UserError(
+                f"{origin}: {theirs} has shape {tuple(tensors[theirs].shape)} where this base has "
+                f"{tuple(own[ours].shape)}; give the base that the adapter was made on"
+            )
+    with torch.no_grad():
+        for theirs, ours in names.items():
+            own[ours].copy_(tensors[theirs])
