@@ -120,5 +120,5 @@ def test_files_that_do_not_fit_are_named_in_one_line(
 
 def test_where_three_projections_are_one_matrix_there_is_no_adapter_file(tmp_path: Path) -> None:
     config = GptConfig(33, 40, 12, 1, 3, 20, heads=("token",))
-    with pytest.raises(UserError, match="no matrix of its own .* save the merged model"):
+    with pytest.raises(UserError, match=r"no matrix of its own .* save the merged model"):
         save_adapter(adapt(Gpt.from_config(config), HOW), HOW, tmp_path)
