@@ -1,0 +1,130 @@
+"""Rows with named columns: CSV, TSV and JSONL, one reader for all three."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clearhead.data.lines import read_lines
+from clearhead.data.pairs import is_blank
+from clearhead.errors import UserError
+
+KINDS = (".csv", ".tsv", ".jsonl")
+
+
+class Row(NamedTuple):
+    """One row; `place` is FILE, line N, for what is wrong with it."""
+
+    place: str
+    values: dict[str, Any]  # texts; from JSONL whatever it holds
+
+
+def kind_of(path: str | Path) -> str:
+    """The extension that tells a file's form, .gz aside, in small letters."""
+    name = Path(path)
+    return (name.with_suffix("") if name.suffix == ".gz" else name).suffix.lower()
+
+
+def read_table(path: str | Path) -> Iterator[Row]:
+    """Stream the rows of a file; the first line of CSV and TSV names the columns.
+
+    CSV is comma-separated, with quotes as spreadsheets write them (a quoted text may hold
+    commas and line ends); in TSV a quote is an ordinary character. Blank lines are skipped.
+
+    Raises:
+        UserError: another kind of file, no header, a row with more or fewer columns than
+            the header, or a line that is no JSON object.
+    """
+    kind = kind_of(path)
+    if kind not in KINDS:
+        raise UserError(
+            f"{path}: cannot tell the form from the name, expected {', '.join(KINDS)}, each "
+            "perhaps with .gz"
+        )
+    return _objects(path) if kind == ".jsonl" else _lines(path, kind)
+
+
+def column(row: Row, name: str) -> Any:
+    """What stands in a row under that name.
+
+    Raises:
+        UserError: there is no such column; those that there are are named.
+    """
+    if name not in row.values:
+        raise UserError(
+            f"{row.place}: there is no column {name!r} among {', '.join(map(str, row.values))}; "
+            "name one of these in the recipe's data section (data.text, data.label, …)"
+        )
+    return row.values[name]
+
+
+def text_of(row: Row, name: str) -> str:
+    """A column that holds a text; numbers and truth values of JSON are written out.
+
+    Raises:
+        UserError: there is no such column, or it holds nothing, or something else.
+    """
+    value = column(row, name)
+    if isinstance(value, bool | int):
+        value = json.dumps(value)
+    if not isinstance(value, str):
+        raise UserError(f"{row.place}: {name!r} holds {_named(value)}, expected a text")
+    if is_blank(value):
+        raise UserError(f"{row.place}: {name!r} is empty; fill it in or remove the row")
+    return value
+
+
+def _named(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _lines(path: str | Path, kind: str) -> Iterator[Row]:
+    lines = (f"{line}\n" for line in read_lines(path))
+    style: Any = {"strict": True} if kind == ".csv" else {"delimiter": "\t", "quoting": 3}
+    reader = csv.reader(lines, **style)
+    names: list[str] | None = None
+    try:
+        for cells in reader:
+            place = f"{path}, line {reader.line_num}"
+            if not cells or (len(cells) == 1 and is_blank(cells[0])):
+                continue
+            if names is None:
+                names = _header(cells, place)
+                continue
+            if len(cells) != len(names):
+                raise UserError(
+                    f"{place}: {len(cells)} columns where the header names {len(names)} "
+                    f"({', '.join(names)}); repair or remove the line"
+                )
+            yield Row(place, dict(zip(names, cells, strict=True)))
+    except csv.Error as error:
+        raise UserError(
+            f"{path}, line {reader.line_num}: not CSV ({error}); quote texts with commas or "
+            "quotes in them as a spreadsheet does, or save as TSV"
+        ) from error
+
+
+def _header(cells: list[str], place: str) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    if len(set(names)) != len(names) or not all(names):
+        raise UserError(
+            f"{place}: the header {', '.join(map(repr, names))} does not name each column once; "
+            "expected one name for each, such as text,label"
+        )
+    return names
+
+
+def _objects(path: str | Path) -> Iterator[Row]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if is_blank(line):
+            continue
+        place = f"{path}, line {number}"
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = getattr(error, "msg", "it cannot be parsed")
+            raise UserError(f"{place}: not JSON ({reason}); expected one object a line") from None
+        if not isinstance(values, dict):
+            raise UserError(f"{place}: no JSON object; expected one a line, with names for columns")
+        yield Row(place, values)

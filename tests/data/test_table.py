@@ -1,0 +1,91 @@
+"""Rows with named columns, whatever file they come from, and one line for what is wrong."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from clearhead.data.table import column, read_table, text_of
+from clearhead.errors import UserError
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    data = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+SAME = {
+    "a.csv": 'text,label\n"one, ""two""",x\nthree\u2028,y\n',
+    "a.tsv": 'text\tlabel\none, "two"\tx\nthree\u2028\ty\n',
+    "crlf.csv": 'text,label\r\n"one, ""two""",x\r\n\r\nthree\u2028,y',
+    "bom.tsv": '\ufefftext\tlabel\none, "two"\tx\n\nthree\u2028\ty',
+    "b.csv.gz": 'text,label\n"one, ""two""",x\nthree\u2028,y\n',
+    "a.jsonl": json.dumps({"text": 'one, "two"', "label": "x"})
+    + "\n\n"
+    + json.dumps({"text": "three\u2028", "label": "y"}),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_every_form_holds_the_same_rows(name: str, tmp_path: Path) -> None:
+    rows = list(read_table(write(tmp_path / name, SAME[name])))
+    assert [row.values for row in rows] == [
+        {"text": 'one, "two"', "label": "x"},
+        {"text": "three\u2028", "label": "y"},
+    ]
+
+
+def test_a_place_is_the_line_in_the_file_where_the_row_ends(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'text,label\n"two\nlines",x\n\nthree,y\n')
+    places = [row.place.rsplit(" ", 1)[1] for row in read_table(path)]
+    assert places == ["3", "5"]
+
+
+def test_json_numbers_and_truth_values_are_labels_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "label": 3}\n{"text": "b", "label": true}')
+    assert [text_of(row, "label") for row in read_table(path)] == ["3", "true"]
+
+
+def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+    (row,) = read_table(write(tmp_path / "a.csv", "sequence,label\nACGT,1\n"))
+    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; "):
+        column(row, "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text,label\none,two,x\n", r"line 2: 3 columns where the header names 2"),
+        ("a.tsv", "text\tlabel\none\n", r"line 2: 1 columns where the header names 2"),
+        ("a.csv", "text,text\none,x\n", r"line 1: the header 'text', 'text' does not name"),
+        ("a.csv", "text,\none,x\n", r"line 1: the header 'text', '' does not name"),
+        ("a.csv", 'text,label\n"open,x\n', r"line 2: not CSV .*quote texts with commas"),
+        ("a.jsonl", '{"text": \n', r"line 1: not JSON"),
+        ("a.jsonl", '["a", 1]\n', r"line 1: no JSON object"),
+        ("a.xlsx", "text", r"cannot tell the form from the name, expected \.csv, \.tsv, \.jsonl"),
+        ("a.csv", b"text,label\n\xe9,x\n", r"line 2, byte 11: 0xe9 is not valid UTF-8"),
+    ],
+)
+def test_bad_files_cost_one_line(
+    name: str, content: str | bytes, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        list(read_table(write(tmp_path / name, content)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"text": null}', r"'text' holds nothing, expected a text"),
+        ('{"text": ["a"]}', r"'text' holds a list, expected a text"),
+        ('{"text": 0.5}', r"'text' holds a float, expected a text"),
+        ('{"text": " "}', r"'text' is empty; fill it in"),
+    ],
+)
+def test_what_is_no_text_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    (row,) = read_table(write(tmp_path / "a.jsonl", content))
+    with pytest.raises(UserError, match=message):
+        text_of(row, "text")
