@@ -72,7 +72,7 @@ class Board:
         """Have the session's parts say when they begin."""
         for phase, owner, name in (
             (STEPPING, session.trainer, "step"),
-            (EVALUATING, session.dev, "judge"),
+            (EVALUATING, session.task, "judge"),
             (EVALUATING, session.reporter, "verdict"),
             (SAVING, session.keeper, "keep_judged"),
             (SAVING, session.keeper, "keep_last"),

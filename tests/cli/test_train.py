@@ -18,7 +18,7 @@ from tests.training.tiny import tiny_recipe
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporter, "draw_curves", lambda records, path: None)
+    monkeypatch.setattr(reporter, "draw_curves", lambda *given: None)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_show_config_prints_yaml_that_reads_as_the_same_recipe(
     recipe = load_recipe(str(path))
     assert dump_recipe(recipe) == text
     assert (recipe.run.steps, recipe.data.train, recipe.run.device) == (7, "1:30", "cpu")
-    assert set(yaml.safe_load(text)) == {"data", "vocabulary", "model", "optimizer", "run"}
+    assert set(yaml.safe_load(text)) == {"task", "data", "vocabulary", "model", "optimizer", "run"}
 
 
 def test_a_run_ends_with_a_model_and_says_where(

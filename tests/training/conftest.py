@@ -11,7 +11,7 @@ from tests.training.tiny import tiny_recipe
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporter, "draw_curves", lambda records, path: None)
+    monkeypatch.setattr(reporter, "draw_curves", lambda *given: None)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.training.curves import draw_curves
+from clearhead.training.tasks.translation import BLEU
 
 TRAIN = [
     {"kind": "train", "step": s, "loss": 9 / s, "ppl": 2 + 9 / s, "lr": 1e-3} for s in range(1, 9)
@@ -19,7 +20,7 @@ AVERAGE = [{"kind": "average", "step": 8, "loss": 0.5, "ppl": 2.5, "bleu": 33.0}
     ids=["nothing", "one step", "dev only", "all", "a step that was skipped"],
 )
 def test_any_records_make_a_picture(records: list[dict[str, object]], tmp_path: Path) -> None:
-    draw_curves(records, tmp_path / "curves.png")
+    draw_curves(records, tmp_path / "curves.png", BLEU)
     content = (tmp_path / "curves.png").read_bytes()
     assert content.startswith(b"\x89PNG") and len(content) > 5000
     assert [p.name for p in tmp_path.iterdir()] == ["curves.png"]

@@ -11,7 +11,7 @@ from clearhead.models.weights import read_tensors
 from clearhead.text import Tokenizer
 from clearhead.training.session import Session, start
 from clearhead.training.snapshots import average_snapshots, list_snapshots, save_snapshot
-from clearhead.training.validation import Verdict
+from clearhead.training.task import Verdict
 from tests.decoding.tiny import make_model
 from tests.training.tiny import tiny_recipe
 
@@ -20,9 +20,9 @@ def judged(session: Session, monkeypatch: pytest.MonkeyPatch, scores: list[float
     """Let the evaluations have these BLEU scores; those not yet used are left in the list."""
 
     def judge(model: object, samples: int) -> Verdict:
-        return Verdict(loss=1.0, bleu=scores.pop(0), sentences=8, samples=[])
+        return Verdict(loss=1.0, size=8, scores={"bleu": scores.pop(0)}, samples=[])
 
-    monkeypatch.setattr(session.dev, "judge", judge)
+    monkeypatch.setattr(session.task, "judge", judge)
     return scores
 
 
@@ -127,6 +127,6 @@ def test_best_and_last_are_model_directories_with_a_card(session: Session) -> No
 
 def test_judging_leaves_mode_and_random_state_alone(session: Session) -> None:
     before = torch.get_rng_state()
-    session.dev.judge(session.trainer.model, 1)
+    session.task.judge(session.trainer.model, 1)
     assert session.trainer.model.training
     assert torch.equal(torch.get_rng_state(), before)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import built_in_recipes, dump_recipe, load_recipe
+from clearhead.training.translation_recipe import TranslationRecipe
 
 
 def write(path: Path, text: str) -> str:
@@ -21,7 +21,7 @@ def test_built_in_recipes_are_valid_and_round_trip(name: str, tmp_path: Path) ->
 
 
 def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
-    assert load_recipe(write(tmp_path / "empty.yaml", "")) == Recipe()
+    assert load_recipe(write(tmp_path / "empty.yaml", "")) == TranslationRecipe()
 
 
 def test_overrides_come_last_and_have_yaml_values(tmp_path: Path) -> None:
@@ -43,6 +43,7 @@ def test_overrides_come_last_and_have_yaml_values(tmp_path: Path) -> None:
         ("rum.steps=5", r"unknown key 'rum'; did you mean 'run'\?"),
         ("run.xyz=5", r"unknown key 'run\.xyz'; known are steps, "),
         ("steps=5", r"expected section\.key=value"),
+        ("task=translatoin", r"no task 'translatoin', expected .*; did you mean 'translation'\?"),
         ("run.steps", r"expected section\.key=value"),
         ("run.steps.more=1", r"expected section\.key=value"),
         ("run.steps=many", r"run\.steps = 'many': .*integer"),

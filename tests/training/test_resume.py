@@ -1,5 +1,6 @@
 """A run that was killed ends, bit by bit, like one that was not."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,23 @@ def test_a_run_directory_may_move_without_its_corpora(
     (tmp_path / "old" / "run").rename(tmp_path / "new place")
     shutil.rmtree(tmp_path / "old")
     assert_same_state(finish(resume(tmp_path / "new place")), expected)
+
+
+def test_a_run_from_before_there_were_tasks_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_recipe(tmp_path)
+    expected = finish(start(recipe, tmp_path / "whole"))
+    session = start(recipe, tmp_path / "old")
+    kill_after(monkeypatch, session, 7)
+    with pytest.raises(Killed):
+        session.train()
+    config, origin = session.run.config, session.run.origin
+    config.write_text(config.read_text("utf-8").replace("task: translation\n", ""), "utf-8")
+    facts = json.loads(origin.read_text(encoding="utf-8"))
+    assert facts.pop("task") == "translation"
+    origin.write_text(json.dumps(facts), encoding="utf-8")
+    assert_same_state(finish(resume(tmp_path / "old")), expected)
 
 
 def test_a_finished_run_stays_as_it_is(session: Session, tmp_path: Path) -> None:

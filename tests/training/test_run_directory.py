@@ -87,7 +87,7 @@ def test_a_run_without_a_checkpoint_begins_anew(session: Session, tmp_path: Path
 def test_snapshots_from_beyond_the_checkpoint_are_dropped(session: Session, tmp_path: Path) -> None:
     for step in range(1, 5):
         session.trainer.step()
-        session.keeper.keep_judged(session.dev.judge(session.trainer.model, 0))
+        session.keeper.keep_judged(session.task.judge(session.trainer.model, 0))
         if step == 3:
             session.keeper.keep_last()
     assert resume(tmp_path / "run").progress.step == 3
@@ -122,10 +122,10 @@ def test_a_model_can_be_trained_on(tmp_path: Path) -> None:
     first.train()
     recipe = changed(first.recipe, "model", path=str(first.run.best), dropout=0.0)
     second = start(recipe, tmp_path / "more")
-    assert second.tokenizer.vocab_size == first.tokenizer.vocab_size
+    assert second.task.tokenizer.vocab_size == first.task.tokenizer.vocab_size
     assert second.trainer.model.config.dropout == 0.0
-    before = first.dev.judge(first.trainer.model, 0).loss
-    assert second.dev.judge(second.trainer.model, 0).loss < 1.2 * before
+    before = first.task.judge(first.trainer.model, 0).loss
+    assert second.task.judge(second.trainer.model, 0).loss < 1.2 * before
     second.trainer.step()
     second.keeper.keep_last()
     first.run.best.rename(tmp_path / "moved away")

@@ -1,6 +1,7 @@
 """One step: labels are shifted once, gradients add up, and what is not finite changes nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from clearhead.errors import UserError
 from clearhead.models import Transformer
 from clearhead.training.assembly import make_model, make_plan
 from clearhead.training.checkpoint import FILE, load_checkpoint
-from clearhead.training.objective import Ids, Losses, consistent_loss, translation_loss
+from clearhead.training.lengths import in_steps
+from clearhead.training.objective import Losses, consistent_loss, translation_loss
 from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
@@ -91,9 +93,11 @@ def test_two_batches_in_one_step_are_the_sum_of_two(tmp_path: Path) -> None:
     """The gradient of a step is the mean over all its tokens, whatever batch they came in."""
     recipe = without_dropout(tiny_recipe(tmp_path, accumulate=2))
     session = start(recipe, tmp_path / "run")
-    reference = make_model(recipe, session.tokenizer.vocab_size)
+    reference = make_model(recipe, session.task.tokenizer.vocab_size)
     reference.load_state_dict(session.trainer.model.state_dict())
-    batches = TokenBatches(session.trainer.batches.corpus, make_plan(recipe, session.tokenizer))
+    batches = TokenBatches(
+        session.trainer.batches.corpus, make_plan(recipe, session.task.tokenizer)
+    )
     total, tokens = torch.zeros(()), 0
     for _ in range(2):
         batch = next(batches)
@@ -137,9 +141,11 @@ def test_fast_and_readable_agree_over_200_steps(tmp_path: Path) -> None:
     """What the bar asks for: float32, one seed, no dropout, 1e-4 in loss."""
     recipe = without_dropout(tiny_recipe(tmp_path, steps=200))
     session = start(recipe, tmp_path / "run")
-    reference = Readable(make_model(recipe, session.tokenizer.vocab_size))
+    reference = Readable(make_model(recipe, session.task.tokenizer.vocab_size))
     reference.model.load_state_dict(session.trainer.model.state_dict())
-    batches = TokenBatches(session.trainer.batches.corpus, make_plan(recipe, session.tokenizer))
+    batches = TokenBatches(
+        session.trainer.batches.corpus, make_plan(recipe, session.task.tokenizer)
+    )
     worst = 0.0
     for _ in range(200):
         batch, report = next(batches), session.trainer.step()
@@ -150,19 +156,34 @@ def test_fast_and_readable_agree_over_200_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 62])
 def test_where_lengths_go_in_steps_padding_is_added_and_no_loss_changes(
-    width: int, session: Session, monkeypatch: pytest.MonkeyPatch
+    width: int, session: Session
 ) -> None:
-    monkeypatch.setattr(Ground, "length_step", 8)
     ids = np.full((3, width), 5, dtype=np.int64)
-    ids[:, -1] = session.tokenizer.eos_id
-    padded = session.trainer._in_steps(ids)
+    ids[:, -1] = session.task.tokenizer.eos_id
+    padded = in_steps(ids, 8, 64, pad_id=0)
     assert padded.shape == (3, -(-width // 8) * 8)
     model = session.trainer.model.eval()
     plain, more = (translation_loss(model, side, side, 0.1) for side in (ids, padded))
     torch.testing.assert_close(more.smoothed, plain.smoothed)
     assert more.tokens == plain.tokens
-    monkeypatch.setattr(Ground, "length_step", 50)  # the model has 64 positions
-    assert session.trainer._in_steps(ids).shape[1] in (50, 64)
+    assert in_steps(ids, 50, 64, pad_id=0).shape[1] in (50, 64)  # the model has 64 positions
+
+
+def test_on_a_ground_with_steps_every_batch_is_padded_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = losses_of(start(without_dropout(tiny_recipe(tmp_path)), tmp_path / "a"), 3)
+    monkeypatch.setattr(Ground, "length_step", 8)
+    widths: list[int] = []
+    embed = Transformer.encode
+    monkeypatch.setattr(
+        Transformer,
+        "encode",
+        lambda m, src, mask: widths.append(src.shape[1]) or embed(m, src, mask),
+    )
+    padded = losses_of(start(without_dropout(tiny_recipe(tmp_path)), tmp_path / "b"), 3)
+    assert padded == pytest.approx(plain, rel=1e-5)
+    assert len(widths) == 3 and not any(width % 8 for width in widths)
 
 
 def poison(session: Session, bad_steps: range) -> None:
@@ -170,8 +191,8 @@ def poison(session: Session, bad_steps: range) -> None:
     calls = iter(range(1, 1000))
     healthy = session.trainer.objective
 
-    def poisoned(model: Transformer, source: Ids, target: Ids) -> Losses:
-        losses = healthy(model, source, target)
+    def poisoned(model: nn.Module, batch: Any) -> Losses:
+        losses = healthy(model, batch)
         if next(calls) in bad_steps:
             return losses._replace(smoothed=losses.smoothed * float("inf"))
         return losses

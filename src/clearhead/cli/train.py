@@ -37,7 +37,7 @@ def train(
         bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
     ] = False,
 ) -> None:
-    """Train a translator."""
+    """Train a translator or a language model."""
     from clearhead.training.recipe_file import dump_recipe, load_recipe
 
     short = {"data.train": data, "run.device": device}
@@ -78,4 +78,4 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
                 print(f"stopped; go on with: {command}", file=sys.stderr)
             raise
     best = shlex.quote(str(began.run.best))
-    print(f"the model is in {best}: clearhead translate --model {best}")
+    print(f"the model is in {best}: {began.task.words.command} {best}")

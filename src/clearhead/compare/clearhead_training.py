@@ -8,9 +8,14 @@ from clearhead.compare.race import Contestant
 from clearhead.compare.task import LEARNING_RATE, SMOOTHING, Task
 from clearhead.data.batching import TokenBatches
 from clearhead.models import Transformer, TransformerConfig
+from clearhead.training.objective import make_objective
 from clearhead.training.precision import Precision, choose_ground
-from clearhead.training.recipe import Optimizer, Recipe, Run
 from clearhead.training.trainer import Trainer
+from clearhead.training.translation_recipe import (
+    TranslationOptimizer,
+    TranslationRecipe,
+    TranslationRun,
+)
 
 NAME = "clearhead"
 WORDS: dict[Precision, str] = {
@@ -27,12 +32,13 @@ def make_trainer(
     compiled: bool = False,
 ) -> Trainer:
     """A fresh model with its optimiser; the recipe's defaults where the race fixes nothing."""
-    optimizer = Optimizer(
+    optimizer = TranslationOptimizer(
         schedule="constant", peak_lr=LEARNING_RATE, warmup=1, label_smoothing=SMOOTHING
     )
-    recipe = Recipe(optimizer=optimizer, run=Run(compile=compiled))
+    recipe = TranslationRecipe(optimizer=optimizer, run=TranslationRun(compile=compiled))
     ground = choose_ground(str(device), precision)
-    return Trainer(recipe, Transformer.from_config(config), batches, ground)
+    objective = make_objective(SMOOTHING, optimizer.consistency, ground.length_step)
+    return Trainer(recipe, Transformer.from_config(config), batches, objective, ground)
 
 
 def precisions(task: Task) -> list[Precision]:

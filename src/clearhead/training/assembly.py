@@ -9,10 +9,10 @@ from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
 from clearhead.text import Tokenizer
-from clearhead.training.recipe import Recipe
+from clearhead.training.translation_recipe import TranslationRecipe
 
 
-def make_model(recipe: Recipe, vocab_size: int) -> Transformer:
+def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
     """The recipe's model: freshly initialised, or with another model's weights.
 
     Raises:
@@ -24,7 +24,7 @@ def make_model(recipe: Recipe, vocab_size: int) -> Transformer:
     return model
 
 
-def make_config(recipe: Recipe, vocab_size: int) -> TransformerConfig:
+def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
     """The sizes of `model.path`, or the preset with what the recipe changes in it."""
     m = recipe.model
     dropout: dict[str, Any] = {} if m.dropout is None else {"dropout": m.dropout}
@@ -52,7 +52,7 @@ def make_config(recipe: Recipe, vocab_size: int) -> TransformerConfig:
     )
 
 
-def make_plan(recipe: Recipe, tokenizer: Tokenizer) -> BatchPlan:
+def make_plan(recipe: TranslationRecipe, tokenizer: Tokenizer) -> BatchPlan:
     """How the recipe cuts its corpus into batches."""
     return BatchPlan(
         max_tokens=recipe.run.batch_tokens,

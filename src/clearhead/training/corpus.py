@@ -18,7 +18,7 @@ from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text import BpeDropout, Tokenizer
 from clearhead.text.spacing import unify_french_spaces
-from clearhead.training.recipe import Data, Recipe
+from clearhead.training.translation_recipe import TranslationData, TranslationRecipe
 
 log = logging.getLogger("clearhead.train")
 
@@ -26,7 +26,7 @@ log = logging.getLogger("clearhead.train")
 class TrainingPairs:
     """A corpus as the recipe wants it read: any number of times, always the same."""
 
-    def __init__(self, spec: str, data: Data) -> None:
+    def __init__(self, spec: str, data: TranslationData) -> None:
         self.spec, self.data = spec, data
         self.pairs = open_pairs(spec, data.source_lang, data.target_lang)
 
@@ -36,7 +36,7 @@ class TrainingPairs:
             yield Pair(pair.source, unify(pair.target))
 
 
-def prepare_tokenizer(recipe: Recipe, directory: Path) -> Tokenizer:
+def prepare_tokenizer(recipe: TranslationRecipe, directory: Path) -> Tokenizer:
     """The run's tokenizer: what an earlier start saved, a named one, or a newly learned one."""
     if (directory / "tokenizer.json").exists():
         return Tokenizer.load(directory)
@@ -51,7 +51,7 @@ def prepare_tokenizer(recipe: Recipe, directory: Path) -> Tokenizer:
 
 
 def prepare_corpus(
-    recipe: Recipe, tokenizer: Tokenizer, directory: Path, seq_len: int
+    recipe: TranslationRecipe, tokenizer: Tokenizer, directory: Path, seq_len: int
 ) -> EncodedCorpus:
     """The training pairs as ids on disk, encoded once for a run and its resumptions."""
     if (directory / "meta.json").exists():
@@ -66,7 +66,7 @@ def prepare_corpus(
     return corpus
 
 
-def _encoder(recipe: Recipe, tokenizer: Tokenizer, pairs: Iterable[Pair]) -> Encode:
+def _encoder(recipe: TranslationRecipe, tokenizer: Tokenizer, pairs: Iterable[Pair]) -> Encode:
     vocabulary = recipe.vocabulary
     if not vocabulary.dropout:
         return tokenizer.encode_batch
@@ -74,7 +74,7 @@ def _encoder(recipe: Recipe, tokenizer: Tokenizer, pairs: Iterable[Pair]) -> Enc
     return BpeDropout(tokenizer, texts, vocabulary.dropout, recipe.run.seed).encode_batch
 
 
-def prepare_dev(recipe: Recipe, path: Path) -> list[Pair]:
+def prepare_dev(recipe: TranslationRecipe, path: Path) -> list[Pair]:
     """The sentences that the run is judged on, copied into the run directory.
 
     Raises:

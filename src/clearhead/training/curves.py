@@ -1,10 +1,11 @@
-"""The picture of a run: loss, perplexity, BLEU and learning rate over the steps."""
+"""The picture of a run: loss, perplexity, the task's own score and learning rate."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from clearhead.files import atomic_save
+from clearhead.training.task import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,14 +16,14 @@ Corner = Literal["upper right", "lower right", "lower center"]
 LEGENDS: dict[str, Corner] = {
     "loss": "upper right",
     "ppl": "upper right",
-    "bleu": "lower right",
     "lr": "lower center",
 }
+OF_A_SCORE: Corner = "lower right"
 GREY = "#666666"
 Records = Iterable[dict[str, Any]]
 
 
-def draw_curves(records: Records, path: Path) -> None:
+def draw_curves(records: Records, path: Path, score: Score) -> None:
     """Draw the records of metrics.jsonl into a PNG file.
 
     Raises:
@@ -37,7 +38,7 @@ def draw_curves(records: Records, path: Path) -> None:
     axes = figure.subplots(2, 2, sharex=True).flat
     _panel(axes[0], rows, "loss", "Loss (nats a token; train: label-smoothed)", ("train", "dev"))
     _panel(axes[1], rows, "ppl", "Perplexity", ("train", "dev", "average"))
-    _panel(axes[2], rows, "bleu", "BLEU of greedy translations", ("dev", "average"))
+    _panel(axes[2], rows, score.key, score.title, ("dev", "average"))
     _panel(axes[3], rows, "lr", "Learning rate", ("train",))
     if axes[1].lines:
         _logarithmic(axes[1])
@@ -66,7 +67,7 @@ def _panel(
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=GREY)
     if axes.lines:
-        axes.legend(frameon=False, fontsize=9, loc=LEGENDS[key])
+        axes.legend(frameon=False, fontsize=9, loc=LEGENDS.get(key, OF_A_SCORE))
 
 
 def _curve(axes: "Axes", kind: str, steps: list[int], values: list[float], last: str) -> None:

@@ -2,28 +2,24 @@
 
 from pathlib import Path
 
-import torch
+from torch import nn
 
-from clearhead.models.transformer import Transformer
 from clearhead.models.weights import load_tensors
-from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import Progress
 from clearhead.training.model_card import write_card
 from clearhead.training.recipe import Recipe
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.snapshots import average_snapshots, list_snapshots, save_snapshot
+from clearhead.training.task import Task, Verdict
 from clearhead.training.trainer import Trainer
-from clearhead.training.validation import Verdict
 
 
 class Keeper:
     """Writes a run's model directories. What is saved are the float32 masters."""
 
-    def __init__(
-        self, recipe: Recipe, run: RunDirectory, trainer: Trainer, tokenizer: Tokenizer
-    ) -> None:
+    def __init__(self, recipe: Recipe, run: RunDirectory, trainer: Trainer, task: Task) -> None:
         self.recipe, self.run = recipe, run
-        self.trainer, self.tokenizer = trainer, tokenizer
+        self.trainer, self.task = trainer, task
 
     @property
     def progress(self) -> Progress:
@@ -32,7 +28,7 @@ class Keeper:
 
     def keep_last(self) -> None:
         """The newest weights, then the checkpoint: it alone decides where a run goes on."""
-        with self.trainer.optimizer.masters():
+        with self.trainer.masters():
             self._write(self.trainer.model, self.run.last)
         self.trainer.save(self.run.last)
 
@@ -44,23 +40,23 @@ class Keeper:
         self.progress.evaluations_since_best = (
             0 if better else self.progress.evaluations_since_best + 1
         )
-        with self.trainer.optimizer.masters():
+        with self.trainer.masters():
             if keep:
                 save_snapshot(self.trainer.model, self.run.snapshots, step, keep)
             if better:
                 self._write(self.trainer.model, self.run.best)
         return better
 
-    def averaged(self) -> tuple[Transformer, int] | None:
+    def averaged(self) -> tuple[nn.Module, int] | None:
         """The mean of the snapshots and their number, if there are at least two."""
         snapshots = list_snapshots(self.run.snapshots)
         if not self.recipe.run.average or len(snapshots) < 2:
             return None
-        model = Transformer.from_config(self.trainer.model.config)
+        model = self.task.blank()
         load_tensors(model, average_snapshots(snapshots), "the average")
         return model.eval().to(self.trainer.ground.device), len(snapshots)
 
-    def keep_average(self, model: Transformer, verdict: Verdict) -> bool:
+    def keep_average(self, model: nn.Module, verdict: Verdict) -> bool:
         """The average becomes `best` unless the dev set liked one model more."""
         better = self._better(verdict, ties=True)
         if better:
@@ -74,20 +70,20 @@ class Keeper:
 
     def _value(self, verdict: Verdict) -> float:
         """Higher is better."""
-        return verdict.bleu if self.recipe.run.metric == "bleu" else -verdict.loss
+        metric = self.recipe.run.metric
+        return -verdict.loss if metric == "loss" else verdict.scores[metric]
 
     def _note(self, verdict: Verdict, better: bool) -> None:
         p = self.progress
         p.dev = {
             "step": p.step,
-            "bleu": verdict.bleu,
             "loss": verdict.loss,
-            "sentences": verdict.sentences,
+            "sentences": verdict.size,
+            **verdict.scores,
         }
         if better:
             p.best, p.best_step = self._value(verdict), p.step
 
-    def _write(self, model: Transformer, directory: Path) -> None:
-        model.save_pretrained(directory, torch.float32)
-        self.tokenizer.save(directory)
-        write_card(directory, self.recipe, self.progress)
+    def _write(self, model: nn.Module, directory: Path) -> None:
+        self.task.save(model, directory)
+        write_card(directory, self.recipe.data, self.task.words, self.progress)

@@ -5,13 +5,13 @@ from pathlib import Path
 from clearhead.files import atomic_write
 from clearhead.training.checkpoint import Progress
 from clearhead.training.measures import perplexity
-from clearhead.training.recipe import Recipe
+from clearhead.training.recipe import Data
+from clearhead.training.task import Words
 
 CARD = """\
-# {source} → {target} translator
+# {title}
 
-A Transformer trained with clearhead; use it with `clearhead translate --model DIRECTORY`
-or `clearhead.Translator.from_pretrained(DIRECTORY)`.
+{about}
 
 - Learned from: {train}{attribution}
 - {steps:,} steps, {tokens:,} target tokens, {minutes:.0f} minutes
@@ -19,28 +19,29 @@ or `clearhead.Translator.from_pretrained(DIRECTORY)`.
 """
 
 
-def write_card(directory: Path, recipe: Recipe, progress: Progress) -> None:
+def write_card(directory: Path, data: Data, words: Words, progress: Progress) -> None:
     """Write README.md beside the weights."""
-    data = recipe.data
     text = CARD.format(
-        source=data.source_lang,
-        target=data.target_lang,
+        title=words.title,
+        about=words.about,
         train=_name(data.train),
         attribution=f" ({data.attribution})" if data.attribution else "",
         steps=progress.step,
         tokens=progress.tokens,
         minutes=progress.seconds / 60,
-        score=_score(recipe, progress),
+        score=_score(data, words, progress),
     )
     atomic_write(directory / "README.md", text)
 
 
-def _score(recipe: Recipe, progress: Progress) -> str:
+def _score(data: Data, words: Words, progress: Progress) -> str:
     if not progress.dev:
         return "not evaluated yet"
+    score = words.score
     return (
-        f"On {_name(recipe.data.dev)} ({progress.dev['sentences']:.0f} sentences, greedy, "
-        f"at step {progress.dev['step']:,.0f}): BLEU {progress.dev['bleu']:.2f}, "
+        f"On {_name(data.dev)} ({progress.dev['sentences']:.0f} {words.judged}, "
+        f"at step {progress.dev['step']:,.0f}): "
+        f"{score.label} {progress.dev[score.key]:.{score.digits}f}, "
         f"perplexity {perplexity(progress.dev['loss']):.3f}"
     )
 

@@ -10,29 +10,45 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.blocks.masks import decoder_mask, padding_mask, shift_right
+from clearhead.data.batch import Batch
 from clearhead.fast.disagreement import projected_disagreement
 from clearhead.fast.loss import projected_cross_entropy
 from clearhead.models.transformer import Transformer
+from clearhead.training.lengths import in_steps
 
 Ids = NDArray[np.int64]
 
 
 class Losses(NamedTuple):
-    """Sums over the target tokens of a batch (padding excepted)."""
+    """Sums over what is predicted in a batch: target tokens, padding excepted."""
 
     smoothed: Tensor  # carries the gradient
     nll: Tensor  # plain negative log-likelihood; exp of its mean is the perplexity
     tokens: int
 
 
-Objective = Callable[[Transformer, Ids, Ids], Losses]
+TranslationObjective = Callable[[Transformer, Batch], Losses]
 
 
-def make_objective(smoothing: float, consistency: float) -> Objective:
-    """Plain teacher forcing, or, with a consistency above 0, twice and in agreement."""
+def make_objective(
+    smoothing: float, consistency: float, length_step: int = 1
+) -> TranslationObjective:
+    """Plain teacher forcing, or, with a consistency above 0, twice and in agreement.
+
+    Both sides of a batch are padded to multiples of `length_step`.
+    """
+    loss = partial(translation_loss, smoothing=smoothing)
     if consistency:
-        return partial(consistent_loss, smoothing=smoothing, consistency=consistency)
-    return partial(translation_loss, smoothing=smoothing)
+        loss = partial(consistent_loss, smoothing=smoothing, consistency=consistency)
+
+    def of_batch(model: Transformer, batch: Batch) -> Losses:
+        longest, pad_id = model.config.src_seq_len, model.config.pad_id
+        source, target = (
+            in_steps(side, length_step, longest, pad_id) for side in (batch.source, batch.target)
+        )
+        return loss(model, source, target)
+
+    return of_batch
 
 
 def translation_loss(model: Transformer, source: Ids, target: Ids, smoothing: float) -> Losses:

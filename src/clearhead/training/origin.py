@@ -13,7 +13,10 @@ from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.training.recipe import Recipe
 
-FREE = {"data.attribution", "model.dropout"}  # may change in these sections
+LOOSE = ("optimizer", "run")  # sections that may change
+TIED_OF_RUN = ("dev_sentences",)  # but for this
+FREE = {"data.attribution", "model.dropout"}  # may change in the other sections
+BEFORE_TASKS = {"task": "translation"}  # what a run of an earlier clearhead leaves unsaid
 
 
 def tie(recipe: Recipe, path: Path) -> None:
@@ -36,18 +39,13 @@ def tie(recipe: Recipe, path: Path) -> None:
 
 
 def _facts(recipe: Recipe) -> dict[str, Any]:
-    sections = {
-        "data": recipe.data.model_dump(mode="json"),
-        "vocabulary": recipe.vocabulary.model_dump(mode="json"),
-        "model": recipe.model.model_dump(mode="json"),
-        "run": {"dev_sentences": recipe.run.dev_sentences},
-    }
+    sections = recipe.model_dump(mode="json")
+    tied = {name: keys for name, keys in sections.items() if name not in ("task", *LOOSE)}
     facts = {
-        f"{section}.{key}": value
-        for section, keys in sections.items()
-        for key, value in keys.items()
+        f"{section}.{key}": value for section, keys in tied.items() for key, value in keys.items()
     }
-    return {key: value for key, value in facts.items() if key not in FREE}
+    facts |= {f"run.{key}": sections["run"][key] for key in TIED_OF_RUN if key in sections["run"]}
+    return {"task": recipe.task} | {key: facts[key] for key in facts if key not in FREE}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -55,4 +53,4 @@ def _read(path: Path) -> dict[str, Any]:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path} ({error}); start a new run") from error
-    return facts if isinstance(facts, dict) else {}
+    return BEFORE_TASKS | facts if isinstance(facts, dict) else {}

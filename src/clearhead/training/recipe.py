@@ -1,7 +1,8 @@
-"""What a training run is made of: the record that a YAML file fills.
+"""What every training run is made of: the record that a YAML file fills.
 
+Each task adds its own sections and defaults (`translation_recipe`, `language_recipe`).
 Every key has a default, every default is shown by ``clearhead train --show-config``,
-and a key that is not here is an error that names the nearest one.
+and a key that is not there is an error that names the nearest one.
 """
 
 from typing import Literal
@@ -19,43 +20,11 @@ class Section(BaseModel):
 
 
 class Data(Section):
-    """Where the sentence pairs come from (`clearhead.data.open_pairs` reads them)."""
+    """Where the texts come from."""
 
-    train: str = Field("grammar:train:20000", description="corpus to learn from")
-    dev: str = Field("grammar:dev:500", description="corpus to be judged on during training")
-    source_lang: str = "en"
-    target_lang: str = "fr"
-    french_spaces: bool = Field(True, description="one kind of space before ? ! : ; and in « »")
-    max_length: int = Field(
-        100, gt=0, description="longest sentence, in tokens; others are left out"
-    )
+    train: str = Field("", description="corpus to learn from")
+    dev: str = Field("", description="corpus to be judged on during training")
     attribution: str = Field("", description="whose data it is; goes into the model's README.md")
-
-
-class Vocabulary(Section):
-    """The tokenizer, learned from the training text unless a directory with one is named."""
-
-    size: int = Field(8000, ge=300)
-    pairs: int = Field(1_000_000, gt=0, description="learned from the first so many pairs")
-    dropout: float = Field(0.0, ge=0, lt=1, description="BPE dropout: merges left out in training")
-    copies: int = Field(1, gt=0, description="encodings of the corpus; each draws its own cuts")
-    path: str | None = None
-
-
-class Model(Section):
-    """A preset, and what is to differ from it."""
-
-    size: str = "small"
-    d_model: int | None = None
-    encoder_layers: int | None = None
-    decoder_layers: int | None = None
-    h: int | None = None
-    d_ff: int | None = None
-    dropout: float | None = Field(None, ge=0, lt=1)
-    norm: Literal["pre", "post"] = "pre"
-    tie_embeddings: bool = True
-    seq_len: int = Field(512, gt=1, description="longest sentence the model can ever read or write")
-    path: str | None = Field(None, description="start from this model's weights")
 
 
 class Optimizer(Section):
@@ -71,10 +40,6 @@ class Optimizer(Section):
     eps: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     clip_norm: float = Field(1.0, ge=0, description="0: gradients are not clipped")
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
-    consistency: float = Field(
-        0.0, ge=0, description="R-Drop: two dropouts must agree; 5 for few data, twice the time"
-    )
 
 
 class Run(Section):
@@ -83,7 +48,6 @@ class Run(Section):
     steps: int = Field(5000, gt=0)
     batch_tokens: int = Field(4096, gt=0, description="tokens a batch, padding included, each side")
     accumulate: int = Field(1, gt=0, description="batches a step")
-    window: int = Field(20000, gt=0, description="pairs that are sorted by length together")
     seed: int = 1
     device: str = "auto"
     precision: Precision = "auto"
@@ -95,19 +59,17 @@ class Run(Section):
     log_every: int = Field(50, gt=0, description="steps")
     eval_every: int = Field(500, gt=0, description="steps")
     save_every: int = Field(500, gt=0, description="steps")
-    metric: Literal["bleu", "loss"] = Field("bleu", description="what `best` and patience go by")
+    metric: str = Field("loss", description="what `best` and patience go by")
     patience: int = Field(0, ge=0, description="evaluations without a better one; 0: never stop")
-    dev_sentences: int = Field(500, gt=0, description="how many are translated for BLEU")
-    samples: int = Field(3, ge=0, description="translations shown at each evaluation")
+    samples: int = Field(3, ge=0, description="what is shown of the model at each evaluation")
     average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")
     tensorboard: bool = False
 
 
 class Recipe(Section):
-    """A whole run."""
+    """A whole run, of any task."""
 
-    data: Data = Data()
-    vocabulary: Vocabulary = Vocabulary()
-    model: Model = Model()
-    optimizer: Optimizer = Optimizer()
-    run: Run = Run()
+    task: str
+    data: Data
+    optimizer: Optimizer
+    run: Run

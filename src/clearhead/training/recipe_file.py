@@ -11,6 +11,10 @@ from pydantic import BaseModel, ValidationError
 
 from clearhead.errors import UserError
 from clearhead.training.recipe import Recipe
+from clearhead.training.translation_recipe import TranslationRecipe
+
+KINDS: dict[str, type[Recipe]] = {"translation": TranslationRecipe}
+UNSAID = "translation"  # a recipe that names no task
 
 
 def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
@@ -29,11 +33,12 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def build_recipe(values: dict[str, Any], origin: str) -> Recipe:
-    """Check plain values into a `Recipe`; `origin` names them in an error."""
+    """Check plain values into the recipe of their task; `origin` names them in an error."""
+    kind = _kind(values.get("task", UNSAID), origin)
     try:
-        return Recipe.model_validate(values)
+        return kind.model_validate(values)
     except ValidationError as error:
-        raise UserError(f"{origin}: {_explain(error)}") from error
+        raise UserError(f"{origin}: {_explain(error, kind)}") from error
 
 
 def dump_recipe(recipe: Recipe) -> str:
@@ -45,6 +50,14 @@ def built_in_recipes() -> list[str]:
     """Names that `clearhead train NAME` knows without a file."""
     folder = resources.files("clearhead") / "recipes"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def _kind(task: object, origin: str) -> type[Recipe]:
+    if isinstance(task, str) and task in KINDS:
+        return KINDS[task]
+    near = difflib.get_close_matches(str(task), KINDS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UserError(f"{origin}: there is no task {task!r}, expected {', '.join(KINDS)}{hint}")
 
 
 def _read(name: str) -> Any:
@@ -75,6 +88,9 @@ def _read_text(path: Path) -> str:
 def _override(values: dict[str, Any], override: str) -> None:
     path, sign, value = override.partition("=")
     keys = path.strip().split(".")
+    if keys == ["task"] and sign:
+        values["task"] = value.strip()
+        return
     if not sign or len(keys) != 2:
         raise UserError(f"--set {override}: expected section.key=value, as in --set run.steps=1000")
     section, key = keys
@@ -86,19 +102,19 @@ def _override(values: dict[str, Any], override: str) -> None:
         raise UserError(f"--set {override}: the value is not YAML") from error
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, kind: type[Recipe]) -> str:
     first = error.errors()[0]
     path = ".".join(str(part) for part in first["loc"])
     if first["type"] != "extra_forbidden":
         return f"{path} = {first['input']!r}: {first['msg'].lower()}"
-    known = _keys_beside([str(part) for part in first["loc"]])
+    known = _keys_beside([str(part) for part in first["loc"]], kind)
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
     return f"unknown key {path!r}; {hint}"
 
 
-def _keys_beside(path: list[str]) -> list[str]:
-    section: type[BaseModel] = Recipe
+def _keys_beside(path: list[str], kind: type[Recipe]) -> list[str]:
+    section: type[BaseModel] = kind
     for part in path[:-1]:
         annotation = section.model_fields[part].annotation
         assert isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import ExitStack
+from textwrap import indent
 from types import TracebackType
 from typing import Self
 
@@ -14,8 +15,8 @@ from clearhead.training.memory import peak_memory, peak_resident
 from clearhead.training.progress_bar import ProgressBar
 from clearhead.training.recipe import Recipe
 from clearhead.training.run_directory import RunDirectory
+from clearhead.training.task import Score, Verdict
 from clearhead.training.tensorboard import Board, open_board
-from clearhead.training.validation import Verdict
 
 log = logging.getLogger("clearhead.train")
 steps_log = logging.getLogger(STEPS)
@@ -25,9 +26,14 @@ class Reporter:
     """A record in metrics.jsonl and a line every `log_every` steps; on a terminal a bar."""
 
     def __init__(
-        self, recipe: Recipe, run: RunDirectory, logbook: Logbook, progress: Progress
+        self,
+        recipe: Recipe,
+        run: RunDirectory,
+        logbook: Logbook,
+        progress: Progress,
+        score: Score,
     ) -> None:
-        self.settings, self.run = recipe.run, run
+        self.settings, self.run, self.score = recipe.run, run, score
         self.logbook, self.progress = logbook, progress
         self.bar: ProgressBar | None = None
         self.board: Board | None = None
@@ -72,11 +78,11 @@ class Reporter:
         self.progress.meter = Meter()
 
     def verdict(self, verdict: Verdict, better: bool) -> None:
-        """Show an evaluation and some of its translations; draw the curves anew."""
+        """Show an evaluation and some of its samples; draw the curves anew."""
         mark = ", the best so far" if better else ""
         log.info("step %d: dev %s%s", self.progress.step, self._judged("dev", verdict), mark)
-        for source, reference, translation in verdict.samples:
-            log.info("    %s\n    = %s\n    → %s", source, reference, translation)
+        for sample in verdict.samples:
+            log.info(indent(sample, "    "))
 
     def average(self, verdict: Verdict, count: int, better: bool) -> None:
         """Show how the averaged model does."""
@@ -99,9 +105,10 @@ class Reporter:
 
     def _judged(self, kind: str, verdict: Verdict) -> str:
         ppl = perplexity(verdict.loss)
-        self._record(kind, {"loss": verdict.loss, "ppl": ppl, "bleu": verdict.bleu})
-        draw_curves(self.logbook.records, self.run.curves)
-        return f"ppl {ppl:.3f}  BLEU {verdict.bleu:.2f}"
+        self._record(kind, {"loss": verdict.loss, "ppl": ppl, **verdict.scores})
+        draw_curves(self.logbook.records, self.run.curves, self.score)
+        value = verdict.scores[self.score.key]
+        return f"ppl {ppl:.3f}  {self.score.label} {value:.{self.score.digits}f}"
 
     def _record(self, kind: str, values: dict[str, float]) -> None:
         self.logbook.record(kind, self.progress.step, values)

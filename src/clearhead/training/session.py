@@ -5,17 +5,7 @@ from pathlib import Path
 
 import torch
 
-from clearhead.data.batching import TokenBatches
 from clearhead.files import atomic_write
-from clearhead.models.config import TransformerConfig
-from clearhead.models.transformer import Transformer
-from clearhead.training.assembly import make_config, make_model, make_plan
-from clearhead.training.corpus import (
-    TrainingPairs,
-    prepare_corpus,
-    prepare_dev,
-    prepare_tokenizer,
-)
 from clearhead.training.interrupt import Interrupt
 from clearhead.training.keeper import Keeper
 from clearhead.training.logbook import Logbook
@@ -26,8 +16,8 @@ from clearhead.training.recipe_file import dump_recipe
 from clearhead.training.reporter import Reporter
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.snapshots import drop_later_snapshots
+from clearhead.training.tasks import TASKS
 from clearhead.training.trainer import Trainer
-from clearhead.training.validation import DevSet
 
 log = logging.getLogger("clearhead.train")
 
@@ -41,13 +31,9 @@ class Session:
             torch.set_num_threads(recipe.run.threads)
         ground = choose_ground(recipe.run.device, recipe.run.precision)
         tie(recipe, run.origin)
-        self.tokenizer = prepare_tokenizer(recipe, run.root)
         torch.manual_seed(recipe.run.seed)
-        model = self._make_model()
-        corpus = prepare_corpus(recipe, self.tokenizer, run.data, model.config.src_seq_len)
-        self.dev = DevSet(prepare_dev(recipe, run.dev), self.tokenizer)
-        batches = TokenBatches(corpus, make_plan(recipe, self.tokenizer))
-        self.trainer = Trainer(recipe, model, batches, ground)
+        self.task = TASKS[recipe.task](recipe, run, ground)
+        self.trainer = Trainer(recipe, self.task.model, self.task.batches, self.task.losses, ground)
         if run.resumable:
             self.trainer.restore(run.last)
         self.progress = self.trainer.progress
@@ -55,8 +41,9 @@ class Session:
         run.sweep()
         atomic_write(run.config, dump_recipe(recipe))
         drop_later_snapshots(run.snapshots, self.progress.step)
-        self.keeper = Keeper(recipe, run, self.trainer, self.tokenizer)
-        self.reporter = Reporter(recipe, run, Logbook(run.root, self.progress), self.progress)
+        self.keeper = Keeper(recipe, run, self.trainer, self.task)
+        logbook = Logbook(run.root, self.progress)
+        self.reporter = Reporter(recipe, run, logbook, self.progress, self.task.words.score)
 
     def train(self) -> None:
         """Run to the last step (or until patience ends), then average.
@@ -90,7 +77,7 @@ class Session:
             self.keeper.keep_last()
 
     def _judge(self) -> None:
-        verdict = self.dev.judge(self.trainer.model, self.recipe.run.samples)
+        verdict = self.task.judge(self.trainer.model, self.recipe.run.samples)
         self.reporter.verdict(verdict, self.keeper.keep_judged(verdict))
 
     def _finished(self) -> bool:
@@ -102,37 +89,26 @@ class Session:
         """Average; a last checkpoint says that this was done, so that it is done once."""
         if average := self.keeper.averaged():
             model, count = average
-            verdict = self.dev.judge(model, self.recipe.run.samples)
+            verdict = self.task.judge(model, self.recipe.run.samples)
             self.reporter.average(verdict, count, self.keeper.keep_average(model, verdict))
         self.progress.averaged_at = self.progress.step
         self.trainer.save(self.run.last)
         self.reporter.done()
 
     def _introduce(self) -> None:
-        model, batches = self.trainer.model, self.trainer.batches
         log.info("%s, %d threads", self.trainer.ground.why, torch.get_num_threads())
-        log.info(
-            "%s pairs, vocabulary %s, %s parameters",
-            f"{len(batches.corpus):,}",
-            f"{self.tokenizer.vocab_size:,}",
-            f"{sum(p.numel() for p in model.parameters()):,}",
-        )
+        learned = self.trainer.optimizer.master.numel()
+        frozen = sum(parameter.numel() for parameter in self.trainer.frozen.parameters)
+        more = f", {frozen:,} frozen" if frozen else ""
+        log.info("%s, %s parameters%s", self.task.introduction(), f"{learned:,}", more)
         if self.progress.step:
             log.info("going on after step %d of %d", self.progress.step, self.recipe.run.steps)
-
-    def _make_model(self) -> Transformer:
-        if self.run.resumable and self.recipe.model.path:  # which may have moved since
-            return Transformer.from_config(TransformerConfig.load(self.run.last / "config.json"))
-        return make_model(self.recipe, self.tokenizer.vocab_size)
 
 
 def start(recipe: Recipe, root: Path) -> Session:
     """A new run in an empty directory; what can be refused is refused before it is touched."""
     choose_ground(recipe.run.device, recipe.run.precision)
-    for spec in (recipe.data.train, recipe.data.dev):
-        TrainingPairs(spec, recipe.data)
-    if not recipe.model.path:
-        make_config(recipe, recipe.vocabulary.size)
+    TASKS[recipe.task].check(recipe)
     return Session(recipe, RunDirectory.create(root, recipe))
 
 

@@ -7,14 +7,13 @@ the valley than any one of them (paper, section 6.1: the last 5, or 20).
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.errors import UserError
-from clearhead.models.transformer import Transformer
 from clearhead.models.weights import METADATA, read_tensors, write_tensors
 
 
-def save_snapshot(model: Transformer, directory: Path, step: int, keep: int) -> None:
+def save_snapshot(model: nn.Module, directory: Path, step: int, keep: int) -> None:
     """Keep this step's weights, and those of the `keep` - 1 evaluations before it."""
     tensors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
     write_tensors(directory / f"{step:09d}.safetensors", tensors, METADATA)

@@ -2,24 +2,27 @@
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from torch import nn
 
-from clearhead.data.batching import TokenBatches
+from clearhead.blocks import Decoder, Encoder
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
 from clearhead.fast.flat_muon import FlatMuon
 from clearhead.fast.recompute import recompute_insides
-from clearhead.models.transformer import Transformer
 from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
+from clearhead.training.frozen import Frozen
 from clearhead.training.measures import StepReport
-from clearhead.training.objective import Losses, make_objective
+from clearhead.training.objective import Losses
 from clearhead.training.precision import Ground
 from clearhead.training.recipe import Recipe
 from clearhead.training.schedule import make_schedule
+from clearhead.training.task import Batches, Objective
 
 log = logging.getLogger("clearhead.train")
 
@@ -28,27 +31,37 @@ GIVE_UP = 10  # steps in a row without a finite gradient
 
 
 class Trainer:
-    """A model, its optimiser and its place in the data; `step` moves all three on."""
+    """A model, its optimiser and its place in the data; `step` moves all three on.
+
+    What the model learns is the business of the `objective`, which gets the model and a batch.
+    """
 
     def __init__(
-        self, recipe: Recipe, model: Transformer, batches: TokenBatches, ground: Ground
+        self,
+        recipe: Recipe,
+        model: nn.Module,
+        batches: Batches,
+        objective: Objective,
+        ground: Ground,
     ) -> None:
-        self.recipe, self.batches, self.ground = recipe, batches, ground
+        self.recipe, self.ground = recipe, ground
+        self.batches, self.objective = batches, objective
         ground.prepare()
         self.model = accelerate(model, ground.twins).to(ground.device).train()
-        o = recipe.optimizer
+        o, config = recipe.optimizer, cast(Any, model.config)
         kind = OPTIMIZERS[o.name]
         self.optimizer = kind(self.model, o.betas, o.eps, o.weight_decay, ground.dtype)
+        self.frozen = Frozen(self.model, ground.dtype)
         self.schedule = make_schedule(
-            o.schedule, o.peak_lr, o.warmup, recipe.run.steps, model.config.d_model
+            o.schedule, o.peak_lr, o.warmup, recipe.run.steps, config.d_model
         )
-        self.objective = make_objective(o.label_smoothing, o.consistency)
         self.progress = Progress()
+        stacks = [part for part in self.model.modules() if isinstance(part, Encoder | Decoder)]
         if recipe.run.recompute:
-            recompute_insides(self.model.encoder, self.model.decoder)
+            recompute_insides(*stacks)
         if recipe.run.compile:  # the layers; embedding and loss gain nothing from it
-            self.model.encoder.compile(dynamic=True)
-            self.model.decoder.compile(dynamic=True)
+            for stack in stacks:
+                stack.compile(dynamic=True)
 
     def step(self) -> StepReport:
         """One update of the weights.
@@ -80,21 +93,10 @@ class Trainer:
         return report
 
     def _add_gradient(self) -> Losses:
-        batch = next(self.batches)
-        source, target = (self._in_steps(side) for side in (batch.source, batch.target))
-        losses = self.objective(self.model, source, target)
+        losses = self.objective(self.model, next(self.batches))
         losses.smoothed.backward()
         self.optimizer.accumulate()
         return losses
-
-    def _in_steps(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Padded to the ground's next length, if the model has so many positions."""
-        length, step = ids.shape[1], self.ground.length_step
-        wanted = min(-(-length // step) * step, self.model.config.src_seq_len)
-        more = max(0, wanted - length)
-        if not more:
-            return ids
-        return np.pad(ids, ((0, 0), (0, more)), constant_values=self.model.config.pad_id)
 
     def _advance(self, report: StepReport) -> None:
         p = self.progress
@@ -114,6 +116,12 @@ class Trainer:
                 "resume with a lower --set optimizer.peak_lr=…, a longer optimizer.warmup, "
                 "or --set run.precision=fp32"
             )
+
+    @contextmanager
+    def masters(self) -> Iterator[None]:
+        """Within, the model holds every weight in float32: what is saved has lost nothing."""
+        with self.optimizer.masters(), self.frozen.masters():
+            yield
 
     def save(self, directory: Path) -> None:
         """Write the checkpoint that `restore` reads."""

@@ -1,7 +1,5 @@
 """How good the model is now, on sentences it does not learn from."""
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,15 +9,7 @@ from clearhead.decoding import DecodingOptions, decode
 from clearhead.models.transformer import Transformer
 from clearhead.text import Tokenizer
 from clearhead.training.objective import translation_loss
-
-
-class Verdict(NamedTuple):
-    """One evaluation: perplexity of the references, BLEU of greedy translations."""
-
-    loss: float  # nats a token, without smoothing
-    bleu: float
-    sentences: int
-    samples: list[tuple[str, str, str]]  # source, reference, translation
+from clearhead.training.task import Verdict
 
 
 class DevSet:
@@ -47,9 +37,9 @@ class DevSet:
         shown = list(zip(self.pairs, translations, strict=True))[:samples]
         return Verdict(
             loss,
-            _bleu(translations, [pair.target for pair in self.pairs]),
             len(self.pairs),
-            [(pair.source, pair.target, translation) for pair, translation in shown],
+            {"bleu": _bleu(translations, [pair.target for pair in self.pairs])},
+            [f"{pair.source}\n= {pair.target}\n→ {translation}" for pair, translation in shown],
         )
 
     def _loss(self, model: Transformer) -> float:

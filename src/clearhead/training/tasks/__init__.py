@@ -1,0 +1,10 @@
+"""The tasks that a recipe can name, one file each."""
+
+from collections.abc import Mapping
+
+from clearhead.training.task import Kind
+from clearhead.training.tasks.translation import Translation
+
+TASKS: Mapping[str, Kind] = {"translation": Translation}
+
+__all__ = ["TASKS"]
