@@ -60,6 +60,12 @@ class EsmAlphabet:
         """Ids of many proteins."""
         return [self.encode(text) for text in texts]
 
+    def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
+        """Ids of residues, each one id even where it is <unk>, and of which residue each is."""
+        inner = [self._ids.get(word.strip(), self.signs["unk"]) for word in words]
+        ids = [self.signs["cls"], *inner, self.signs["eos"]]
+        return ids, [None, *range(len(words)), None]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The protein of these ids; signs are left out."""
         signs = set(self.signs.values())

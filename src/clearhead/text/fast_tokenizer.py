@@ -51,6 +51,12 @@ class FastTokenizer:
         found = self._engine.encode(first, second)
         return found.ids, found.type_ids
 
+    def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
+        """Ids of a text that is cut into words, and of which word each is (None: of a sign)."""
+        sound = [without_lone_surrogates(word) for word in words]
+        found = self._engine.encode(sound, is_pretokenized=True)
+        return found.ids, found.word_ids
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; signs are left out."""
         return self._engine.decode(list(ids), skip_special_tokens=True)
