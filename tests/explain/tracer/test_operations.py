@@ -58,7 +58,7 @@ CARRIED: list[tuple[Callable[[Tensor], Any], str]] = [
     (lambda x: torch.where(x > 0, x, x[:1]), "(batch, seq_len, d_model)"),
     (lambda x: 1 - 2 * x / 3, "(batch, seq_len, d_model)"),
     (lambda x: x.cumsum(1).roll(1, 1).flip(1), "(batch, seq_len, d_model)"),
-    (lambda x: torch.cat([x, x], dim=-1), "(batch, seq_len, 12)"),
+    (lambda x: torch.cat([x, x], dim=-1), "(batch, seq_len, 2·d_model)"),
     (lambda x: torch.stack([x, x], dim=1), "(batch, 2, seq_len, d_model)"),
     (lambda x: x.chunk(2, dim=-1), "(batch, seq_len, d_model/2)"),
     (lambda x: torch.cat(x.chunk(2, dim=-1), dim=-1), "(batch, seq_len, d_model)"),

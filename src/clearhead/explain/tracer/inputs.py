@@ -113,9 +113,12 @@ class _Namer:
                 return ["batch", middle, length]
         if len(shape) == 3:
             return ["batch", length, width] if self.batch_first else [length, "batch", width]
-        return ([length, width] if len(shape) == 2 and width == "d_model" else ["batch", width])[
-            : len(shape)
-        ]
+        sentence = len(shape) == 2 and width == "d_model" and not self._is_a_batch(shape[0])
+        return ([length, width] if sentence else ["batch", width])[: len(shape)]
+
+    def _is_a_batch(self, size: int) -> bool:
+        """Whether an argument with words has so many sentences: then a vector stands for each."""
+        return any(t.dim() > 2 and t.shape[0] == size for t in self.tensors.values())
 
     def _width(self, size: int) -> str:
         """What an axis of features is called: by the model's attributes, else d_model."""

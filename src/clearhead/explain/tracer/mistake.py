@@ -4,11 +4,12 @@ import traceback
 from dataclasses import dataclass
 
 from clearhead.explain.tracer.axis import Axis, names, numbers
-from clearhead.explain.tracer.finding import find
+from clearhead.explain.tracer.clashes.checks import checked
+from clearhead.explain.tracer.clashes.find import find
+from clearhead.explain.tracer.clashes.slips import likely_slip
 from clearhead.explain.tracer.rows import Operand
 from clearhead.explain.tracer.rules import NOT_UNDERSTOOD
-from clearhead.explain.tracer.slips import likely_slip
-from clearhead.explain.tracer.source import Place
+from clearhead.explain.tracer.source import Place, place_of_error
 from clearhead.explain.tracer.watch import Watch
 
 
@@ -71,7 +72,7 @@ def explain(watch: Watch, error: Exception) -> Mistake | None:
     """The mistake behind an error, or None if no two axes are to blame for it."""
     failure = watch.failure
     if failure is None or failure.error is not error:
-        return _unpacked(watch, error)
+        return _unpacked(watch, error) or _refused(watch, error)
     call, inputs = failure.call, failure.inputs
     try:
         found = find(call, inputs, error)
@@ -89,6 +90,27 @@ def explain(watch: Watch, error: Exception) -> Mistake | None:
         likely_slip(found, inputs),
         str(error).splitlines()[0],
         (found.place_a, found.place_b),
+    )
+
+
+def _refused(watch: Watch, error: Exception) -> Mistake | None:
+    """A module of torch's own looked at its inputs and would not begin."""
+    try:
+        look = checked(error, watch.ledger.shape_of)
+    except NOT_UNDERSTOOD:
+        return None
+    if look is None:
+        return None
+    inputs, found = look
+    return Mistake(
+        type(watch.running[-1]).__name__,
+        watch.stack[-1].path,
+        place_of_error(error),
+        inputs,
+        (found.a, found.b),
+        found.law,
+        likely_slip(found, inputs),
+        str(error).splitlines()[0],
     )
 
 

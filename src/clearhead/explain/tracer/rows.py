@@ -78,7 +78,8 @@ class Row:
         """What two rows must share to be drawn as one: everything but the path's numbers."""
         return (
             self.kind, self.what, self.arrow(), self.arrow("numbers"), self.parameters,
-            self.products, self.elementwise, self.bytes, tuple(self.doubts), tuple(child.look() for child in self.children),
+            self.products, self.elementwise, self.bytes, tuple(self.doubts),
+            tuple(child.look() for child in self.children),
         )  # fmt: skip
 
 

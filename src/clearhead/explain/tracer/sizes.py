@@ -17,6 +17,7 @@ from clearhead.explain.tracer.axis import LENGTHS, SYNONYMS, Axis, Shape, canoni
 _FEED_FORWARD = re.compile(r"feed_?forward|ffn|positionwise", re.IGNORECASE)
 _VOCABULARY = re.compile(r"proj|head|generator|vocab|logits|(^|_)out|decoder$", re.IGNORECASE)
 _POSITIONS = re.compile(r"pos|wpe", re.IGNORECASE)
+_TABLE = re.compile(r"pos|wpe|(^|\.)pe$", re.IGNORECASE)  # of positions, a parameter or a buffer
 _WIDENS = re.compile(r"(linear|fc|w|lin|dense)_?1|up|c_fc", re.IGNORECASE)
 _NOT_SIZES = {
     "in_features", "out_features", "num_embeddings", "embedding_dim", "padding_idx", "num_layers",
@@ -83,8 +84,10 @@ class Sizes:
         if isinstance(module, nn.Linear):
             ends = self._ends.setdefault(path, self._linear(path, module))
             return ends if name == "weight" else ends[:1]
-        # Ids lie along lengths to the end, vectors have features there.
-        last = tensor.dim() - 1 if tensor.is_floating_point() else -1
+        # Ids and triangles lie along lengths to the end, vectors have features there.
+        square = tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2]
+        triangle = square and not isinstance(tensor, nn.Parameter) and not _TABLE.search(where)
+        last = -1 if triangle or not tensor.is_floating_point() else tensor.dim() - 1
         return tuple(
             one(where) if size == 1 else self._axis(path, size, f"{where}, axis {i}", i != last)
             for i, size in enumerate(tensor.shape)
@@ -96,6 +99,8 @@ class Sizes:
         if maybe_length:
             length, length_sure = self.name(path, size, lengths=True)
             name, sure = (length, length_sure) if length_sure or not sure else (name, sure)
+            if not name and _TABLE.search(origin.partition(",")[0]):
+                name = "max_seq_len"
         return Axis(size, name, origin, sure)
 
     def _linear(self, path: str, module: nn.Linear) -> Shape:

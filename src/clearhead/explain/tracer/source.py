@@ -61,6 +61,17 @@ def place_of(frame: FrameType | None) -> Place | None:
     return _place(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
+def place_of_error(error: BaseException) -> Place | None:
+    """The model's last own line on the way to an error."""
+    step, found = error.__traceback__, None
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not code.co_filename.startswith(_NOT_THE_MODEL):
+            found = _place(code, step.tb_lasti, step.tb_lineno)
+        step = step.tb_next
+    return found
+
+
 def defined(module: Any) -> Place | None:
     """Where a module's `forward`, or a function, begins."""
     function = getattr(module, "forward", getattr(module, "__init__", module))

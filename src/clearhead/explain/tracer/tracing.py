@@ -14,6 +14,9 @@ from clearhead.explain.tracer.sizes import Sizes
 from clearhead.explain.tracer.source import defined
 from clearhead.explain.tracer.watch import Watch
 
+# What torch raises for shapes; its own modules assert them.
+_OF_SHAPES = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
+
 
 @dataclass
 class Trace:
@@ -96,7 +99,7 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     try:
         with watch.watching():
             output = module(*inputs)
-    except (RuntimeError, ValueError, IndexError, TypeError) as caught:
+    except _OF_SHAPES as caught:
         error = caught
     mistake = _explained(watch, error)
     top = root.children[0] if model and root.children else root

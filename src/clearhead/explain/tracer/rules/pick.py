@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axis import Axis, Shape, one
+from clearhead.explain.tracer.axis import LENGTHS, Axis, Shape, one
 from clearhead.explain.tracer.call import Call
 
 
@@ -58,7 +58,17 @@ def _sliced(call: Call, axis: Axis, item: slice, node: ast.expr | None) -> Axis:
             return call.new_axis(size, hint, origin)
     if step > 1 and axis.known.name:
         return Axis(size, f"{axis.label}/{step}", origin, sure=True)
-    return Axis(size, "", origin)
+    return Axis(size, _shortened(axis, size, node), origin)
+
+
+def _shortened(axis: Axis, size: int, node: ast.expr | None) -> str:
+    """`x[:, :-1]` leaves seq_len−1; a bound that was computed may be anything."""
+    bounds = [node.lower, node.upper] if isinstance(node, ast.Slice) else []
+    literal = [b for b in bounds if isinstance(b, ast.Constant | ast.UnaryOp)]
+    cut = axis.size - size
+    if axis.label in LENGTHS and len(literal) == sum(b is not None for b in bounds) and 0 < cut < 3:
+        return f"{axis.label}−{cut}"
+    return ""
 
 
 def select(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -108,6 +118,9 @@ def _end_to_end(call: Call, parts: list[Axis], size: int) -> Axis:
         name = base
     elif not name and len(labels) > 1:
         name = "+".join(labels)
+    elif not name and parts[0].known.name and len({part.size for part in parts}) == 1:
+        whole = f"{len(parts)}·{labels[0]}"
+        return Axis(size, whole, f"{len(parts)} parts joined by {call.here}")
     return Axis(size, name, f"{len(parts)} parts joined by {call.here}", bool(name))
 
 
