@@ -1,5 +1,5 @@
 # The verbs of this project. `make check` is what CI runs; all of them use the active environment.
-.PHONY: setup test lint types layers check format options clean
+.PHONY: setup test lint types layers check format options notebooks clean
 
 setup:    ## install clearhead for development
 	pip install -c constraints.txt -e ".[dev]"
@@ -25,6 +25,9 @@ format:   ## write what lint asks for
 
 options:  ## accept a new flag: rewrite the list that freezes the command line
 	python -m tests.laws.cli_options
+
+notebooks: ## write the .ipynb beside each notebook's source
+	python -m tests.notebooks.ipynb
 
 clean:    ## remove caches and builds
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,7 +19,7 @@ The rows can be drawn, and a drawn row looks like a reason. This notebook draws 
 way that helps, with a translator that runs on your machine; then it asks what the drawing
 is worth, by turning heads off, by asking for gradients, and by reading the middle layers.
 
-It takes a few seconds. In Colab, first run `%pip install clearhead`.
+It takes a few seconds.
 """
 
 # %%

@@ -20,7 +20,6 @@ what exactly is hidden? This notebook does not argue. It carries the weights of 
 the other, compares every number, and then tries the habits in which the two differ.
 
 It takes a few seconds. Keras 3 runs on torch here, without TensorFlow.
-In Colab, first run `%pip install "clearhead[compare]"`.
 """
 
 # %%

@@ -22,7 +22,7 @@ The whole study is one command, about ten minutes on two cores:
 
     clearhead compare rnn -o report
 
-This notebook walks through its parts in small. In Colab, first run `%pip install clearhead`.
+This notebook walks through its parts in small.
 """
 
 # %%

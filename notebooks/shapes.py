@@ -29,8 +29,6 @@ The names are always the same few:
 | `h`, `d_k` | heads, and the numbers that each of them gets: `d_model = h · d_k` |
 | `d_ff` | the wide space inside the feed-forward block |
 | `vocab` | words that can be read or said |
-
-In Colab, first run `%pip install clearhead`.
 """
 
 # %%
