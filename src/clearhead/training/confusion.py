@@ -88,6 +88,13 @@ class Confusion:
             for i, label in enumerate(self.labels)
         ]
 
+    def summary(self) -> str:
+        """The numbers of all labels together, and what they are to be compared with."""
+        return (
+            f"accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}, Matthews "
+            f"{self.matthews:.4f}; always the most frequent label: accuracy {self.majority:.4f}"
+        )
+
     def _used(self) -> NDArray[np.bool_]:
         used: NDArray[np.bool_] = (self.counts.sum(axis=0) + self.counts.sum(axis=1)) > 0
         return used

@@ -12,8 +12,13 @@ from pydantic import BaseModel, ValidationError
 from clearhead.errors import UserError
 from clearhead.training.recipe import Recipe
 from clearhead.training.translation_recipe import TranslationRecipe
+from clearhead.training.tuning_recipe import ClassificationRecipe, TaggingRecipe
 
-KINDS: dict[str, type[Recipe]] = {"translation": TranslationRecipe}
+KINDS: dict[str, type[Recipe]] = {
+    "translation": TranslationRecipe,
+    "classification": ClassificationRecipe,
+    "tagging": TaggingRecipe,
+}
 UNSAID = "translation"  # a recipe that names no task
 
 

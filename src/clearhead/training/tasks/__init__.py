@@ -3,8 +3,14 @@
 from collections.abc import Mapping
 
 from clearhead.training.task import Kind
+from clearhead.training.tasks.classification import Classification
+from clearhead.training.tasks.tagging import Tagging
 from clearhead.training.tasks.translation import Translation
 
-TASKS: Mapping[str, Kind] = {"translation": Translation}
+TASKS: Mapping[str, Kind] = {
+    "translation": Translation,
+    "classification": Classification,
+    "tagging": Tagging,
+}
 
 __all__ = ["TASKS"]
