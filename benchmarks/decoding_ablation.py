@@ -39,8 +39,6 @@ def ways(model: Transformer, options: DecodingOptions) -> Iterator[Way]:
     yield "all tricks", full, options, True
     yield "without side by side", full, options, False
     yield "without refilling", full, replace(options, refill=False), True
-    if full.likeliest is not None and options.beam_size == 1:
-        yield "without screening", replace(full, likeliest=None), options, True
     yield "without blocked weights", _plain(model, full), options, True
     yield "without fused encoder", replace(full, encode=model.encode), options, True
     yield "without fused decoder", replace(full, decoder=IncrementalDecoder(model)), options, True

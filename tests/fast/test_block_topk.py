@@ -36,3 +36,10 @@ def test_all_alike_is_no_trap() -> None:
     """Ties may fall either way, but no continuation is named twice."""
     _, beam, token = best_continuations(torch.zeros(1, 2, 1024), torch.zeros(1, 2), 4)
     assert len(set(zip(beam[0].tolist(), token[0].tolist(), strict=True))) == 4
+
+
+def test_fewer_continuations_than_asked_for_are_filled_up_with_none() -> None:
+    gains = torch.tensor([[[0.5, -1.0, 2.0]]])
+    values, beam, token = best_continuations(gains, torch.tensor([[1.0]]), 5)
+    assert values.tolist() == [[3.0, 1.5, 0.0, -torch.inf, -torch.inf]]
+    assert beam.tolist() == [[0] * 5] and token[0, :3].tolist() == [2, 0, 1]

@@ -12,6 +12,7 @@ from clearhead.fast import accelerate
 from clearhead.fast.fused_decoder import CAPACITY, FusedDecoder
 from clearhead.fast.fused_encoder import FusedEncoder
 from clearhead.fast.fused_parts import is_standard
+from clearhead.fast.incremental import IncrementalDecoder
 from clearhead.models import Transformer, TransformerConfig
 from tests.decoding.tiny import VARIANTS, make_model
 
@@ -65,6 +66,12 @@ def read(model: Transformer, count: int = SENTENCES, width: int = 7) -> tuple[Te
     return model.encode(src, mask), mask
 
 
+def begin(decoder: FusedDecoder, memory: Tensor, mask: Tensor, beams: int) -> None:
+    """All beams from the first step on; a search lets them part after it."""
+    decoder.start(memory, mask)
+    decoder.reorder(torch.arange(len(memory)).repeat_interleave(beams))
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_the_fused_encoder_is_the_readable_one(model: Transformer) -> None:
     src, mask = sources(model)
@@ -83,7 +90,7 @@ def test_a_fused_step_is_the_readable_one(model: Transformer, beams: int) -> Non
     tgt = targets(model, SENTENCES * beams)
     expected = forced(model, memory, mask, tgt, beams)
     decoder = FusedDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(STEPS):
         assert (decoder.step(tgt[:, t]) - expected[:, t]).abs().max() <= 1e-9
 
@@ -93,7 +100,7 @@ def test_beams_are_reranked_by_their_masks_alone() -> None:
     memory, mask = read(model)
     written, fresh = targets(model, SENTENCES * beams), targets(model, SENTENCES * beams)
     decoder = FusedDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(STEPS):
         expected = forced(model, memory, mask, written[:, : t + 1], beams)[:, -1]
         assert (decoder.step(written[:, t]) - expected).abs().max() <= 1e-9
@@ -112,7 +119,7 @@ def test_those_who_stay_do_not_notice_who_left(beams: int) -> None:
     staying = torch.tensor([0, 2])
     rows = (staying[:, None] * beams + torch.arange(beams)).flatten()
     decoder = FusedDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(3):
         decoder.step(tgt[:, t])
     decoder.keep(staying)
@@ -120,24 +127,53 @@ def test_those_who_stay_do_not_notice_who_left(beams: int) -> None:
         assert (decoder.step(tgt[rows, t]) - expected[rows, t]).abs().max() <= 1e-9
 
 
+@pytest.mark.parametrize("decoder_type", [FusedDecoder, IncrementalDecoder])
+@pytest.mark.parametrize("parting", [0, 1, 4])
+def test_one_row_becomes_several_that_go_their_own_ways(
+    decoder_type: type[FusedDecoder] | type[IncrementalDecoder], parting: int
+) -> None:
+    model, beams = MODELS[0], 3
+    memory, mask = read(model)
+    tgt = targets(model, SENTENCES * beams)
+    tgt[:, :parting] = tgt[::beams, :parting].repeat_interleave(beams, 0)
+    expected = forced(model, memory, mask, tgt, beams)
+    decoder = decoder_type(model)
+    decoder.start(memory, mask)
+    for t in range(parting):
+        alone = expected[::beams, t]
+        assert (decoder.step(tgt[::beams, t]) - alone).abs().max() <= 1e-9
+    decoder.reorder(torch.arange(SENTENCES).repeat_interleave(beams))
+    for t in range(parting, STEPS):
+        assert (decoder.step(tgt[:, t]) - expected[:, t]).abs().max() <= 1e-9
+
+
 @pytest.mark.parametrize("beams", [1, 3])
-def test_neither_newcomers_nor_those_who_stay_notice_each_other(beams: int) -> None:
-    """Every few steps one place is given to a new sentence, past the first buffers' end."""
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_neither_newcomers_nor_those_who_stay_notice_each_other(beams: int, ahead: int) -> None:
+    """Every few steps one place is given to a new sentence, past the first buffers' end.
+
+    The newcomer has written `ahead` tokens already, elsewhere.
+    """
     model = MODELS[1]
     memory, mask = read(model)
     decoder = FusedDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     tgt = targets(model, SENTENCES * beams, model.config.tgt_seq_len)
     ages = [0] * SENTENCES
     for t in range(2 * CAPACITY):
         if t % 5 == 4:
             place = t // 5 % SENTENCES
             decoder.retire([place])
-            new, new_mask = (x[1:2] for x in read(model, 2, 5))
-            decoder.replace(torch.tensor([place]), new, new_mask)
+            new, new_mask = read(model, 2, 5)
+            newcomers = FusedDecoder(model)
+            begin(newcomers, new, new_mask, beams)
+            for early in range(ahead):
+                newcomers.step(tgt.view(SENTENCES, beams, -1)[[2, place], :, early].flatten())
+            decoder.replace(torch.tensor([place]), newcomers, torch.tensor([1]))
+            new, new_mask = new[1:], new_mask[1:]
             memory = memory.clone()
             memory[place, :5], mask[place] = new, False
-            mask[place, ..., :5], ages[place] = new_mask, 0
+            mask[place, ..., :5], ages[place] = new_mask, ahead
         whole = forced(model, memory, mask, tgt, beams).view(SENTENCES, beams, -1, 12)
         ids = tgt.view(SENTENCES, beams, -1)[torch.arange(SENTENCES), :, ages].flatten()
         found = decoder.step(ids).view(SENTENCES, beams, 12)

@@ -30,6 +30,11 @@ def forced(model: Transformer, memory: Tensor, mask: Tensor, tgt: Tensor) -> Ten
         return model.decode(memory, mask, tgt, decoder_mask(tgt, model.config.pad_id))
 
 
+def begin(decoder: IncrementalDecoder, memory: Tensor, mask: Tensor, beams: int) -> None:
+    decoder.start(memory, mask)
+    decoder.reorder(torch.arange(len(memory)).repeat_interleave(beams))
+
+
 @pytest.mark.parametrize(("norm", "tie"), VARIANTS)
 def test_cached_equals_uncached_equals_teacher_forced_at_every_step(norm: str, tie: bool) -> None:
     model = make_model(norm, tie)
@@ -53,7 +58,7 @@ def test_beams_share_their_source_and_change_nothing(norm: str) -> None:
     copies = memory.repeat_interleave(beams, 0), mask.repeat_interleave(beams, 0)
     expected = forced(model, *copies, tgt)
     decoder = IncrementalDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(STEPS):
         assert (decoder.step(tgt[:, t]) - expected[:, t]).abs().max() <= 1e-5
 
@@ -67,7 +72,7 @@ def test_a_reordered_row_goes_on_from_the_row_it_was_given() -> None:
     copies = memory.repeat_interleave(beams, 0), mask.repeat_interleave(beams, 0)
     expected = forced(model, *copies, mixed)
     decoder = IncrementalDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(STEPS):
         hidden = decoder.step(tgt[:, t] if t < 5 else mixed[:, t])
         if t == 4:
@@ -86,7 +91,7 @@ def test_those_who_stay_do_not_notice_who_left(beams: int) -> None:
     staying = torch.tensor([0, 2])
     rows = torch.cat([torch.arange(s * beams, (s + 1) * beams) for s in staying.tolist()])
     decoder = IncrementalDecoder(model)
-    decoder.start(memory, mask, beams)
+    begin(decoder, memory, mask, beams)
     for t in range(3):
         decoder.step(tgt[:, t])
     decoder.keep(staying)

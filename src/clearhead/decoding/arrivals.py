@@ -30,32 +30,24 @@ class Read(NamedTuple):
 
 
 class Arrivals:
-    """Hands out sentences in their order; the encoder reads `at_once` of them at a time."""
+    """Hands out sentences in their order, as the encoder has read them, `at_once` at a time."""
 
     def __init__(self, engine: Engine, sources: Sequence[Sequence[int]], at_once: int) -> None:
         self.engine, self.sources, self.at_once = engine, sources, at_once
         self.next = 0  # the first that has not been read
-        self.read = Read([], torch.empty(0), torch.empty(0))
         self.stopped = False
 
     @property
     def waiting(self) -> int:
-        """How many have not been handed out."""
-        return len(self.sources) - self.next + len(self.read.numbers)
+        """How many have not been read."""
+        return len(self.sources) - self.next
 
     def stop(self) -> None:
         """Nobody will look at the result any more."""
         self.stopped = True
 
-    def take(self, most: int) -> Read:
-        """At least one and at most so many sentences, if any wait."""
-        if not self.read.numbers:
-            self.read = self._read()
-        numbers, output, mask = self.read
-        self.read = Read(numbers[most:], output[most:], mask[most:])
-        return Read(numbers[:most], output[:most], mask[:most])
-
-    def _read(self) -> Read:
+    def read(self) -> Read:
+        """The next ones; at least one, if any wait."""
         numbers = list(range(self.next, min(self.next + self.at_once, len(self.sources))))
         self.next += len(numbers)
         sources = [self.sources[i] for i in numbers]

@@ -1,6 +1,6 @@
 """Beam search: the K best beginnings go on side by side (Sutskever et al. 2014, section 3.2)."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -24,25 +24,27 @@ class Candidates(NamedTuple):
 class Beams(Slots):
     """The living hypotheses: K = beam_size in each place, best first.
 
+    Before the first token all beams of a sentence would be the same: there is one of them,
+    and K from then on.
+
     Shapes: scores (places, K) sums of log-probabilities, -inf = no hypothesis;
     ids (places, K, room); last (places · K,).
     """
 
-    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
-        super().__init__(model, arrivals, limits, places)
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor) -> None:
+        super().__init__(model, arrivals, limits)
         self.K, room = model.options.beam_size, int(limits.max()) + 1  # the vacants' spot
-        self.scores = torch.empty(self.places, self.K, device=limits.device)
-        self.ids = limits.new_zeros(self.places, self.K, room)
-        self.last = limits.new_empty(self.places * self.K)
+        self.scores = torch.zeros(self.places, 1, device=limits.device)
+        self.ids = limits.new_zeros(self.places, 1, room)
+        self.last = limits.new_full((self.places,), model.config.bos_id)
         self.finished = Finished(self.places, room, model.options, limits)
-        self.begin(torch.arange(self.places, device=limits.device))
+        self.step()
 
-    def begin(self, places: Tensor) -> None:
-        """As `Slots.begin`."""
-        self.scores[places] = -torch.inf
-        self.scores[places, 0] = 0.0  # all beams begin alike: one of them is enough
-        self.last.view(-1, self.K)[places] = self.model.config.bos_id
-        self.finished.begin(places)
+    def replace(self, places: Tensor, newcomers: Self, whom: Tensor) -> None:
+        """As `Slots.replace`."""
+        self.scores[places], self.ids[places] = newcomers.scores[whom], newcomers.ids[whom]
+        self.last.view(-1, self.K)[places] = newcomers.last.view(-1, self.K)[whom]
+        self.finished.replace(places, newcomers.finished, whom)
 
     def select(self, places: Tensor) -> None:
         """As `Slots.select`."""
@@ -50,31 +52,34 @@ class Beams(Slots):
         self.last = self.last.view(-1, self.K)[places].flatten()
         self.finished.select(places)
 
-    def step(self) -> list[int]:
-        """One more token in every beam; returns the places that are done with it."""
+    def step(self) -> None:
+        """One more token in every beam."""
         found = self._candidates()
         self._collect(found)
         self._advance(found)
+
+    def done(self) -> list[int]:
+        """The places that need no further step."""
         over = self.finished.is_settled(self.scores[:, 0], self.ages, self.limits)
         return (over & self.open).nonzero().squeeze(1).tolist()
 
     def _candidates(self) -> Candidates:
         """A hypothesis that ends or goes on is among the 2K best: only K of them can end."""
-        hidden = self.model.hidden(self.last)
-        size = max(1, ROWS_AT_ONCE // self.K)
-        parts = [
-            self._continuations(hidden[start * self.K :][: size * self.K], start, start + size)
-            for start in range(0, self.places, size)
-        ]
+        beams = self.scores.shape[1]
+        hidden = self.model.hidden(self.last).view(self.places, beams, -1)
+        size = max(1, ROWS_AT_ONCE // beams)
+        every = (x.split(size) for x in (hidden, self.scores, self.ids, self.ages))
+        parts = [self._continuations(*part) for part in zip(*every, strict=True)]
         return Candidates(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
 
-    def _continuations(self, hidden: Tensor, start: int, end: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the places from start to end."""
-        gains = self.model.logits(hidden).log_softmax(dim=1)
-        ages = self.ages[start:end].repeat_interleave(self.K)
-        self.model.ban(gains, self.ids[start:end].flatten(0, 1), ages)
-        gains = gains.view(-1, self.K, gains.shape[1])
-        return best_continuations(gains, self.scores[start:end], 2 * self.K)
+    def _continuations(
+        self, hidden: Tensor, scores: Tensor, ids: Tensor, ages: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Of some places."""
+        beams = scores.shape[1]
+        gains = self.model.logits(hidden.flatten(0, 1)).log_softmax(dim=1)
+        self.model.ban(gains, ids.flatten(0, 1), ages.repeat_interleave(beams))
+        return best_continuations(gains.view(-1, beams, gains.shape[1]), scores, 2 * self.K)
 
     def _collect(self, found: Candidates) -> None:
         """Put aside the hypotheses that end here: those among the K best of their sentence."""
@@ -89,9 +94,9 @@ class Beams(Slots):
         going_on = found.scores.masked_fill(found.tokens == self.model.config.eos_id, -torch.inf)
         self.scores, place = going_on.topk(self.K, dim=1)
         beams, tokens = found.beams.gather(1, place), found.tokens.gather(1, place)
-        first = torch.arange(0, self.places * self.K, self.K, device=beams.device).unsqueeze(1)
+        first = torch.arange(self.places, device=beams.device).unsqueeze(1) * self.ids.shape[1]
         self.model.decoder.reorder((first + beams).flatten())
-        self.ids = self.ids.gather(1, beams.unsqueeze(2).expand_as(self.ids))
+        self.ids = self.ids.gather(1, beams.unsqueeze(2).expand(-1, -1, self.ids.shape[2]))
         ages = self.ages.view(-1, 1, 1).expand(-1, self.K, 1)
         self.ids.scatter_(2, ages, tokens.unsqueeze(2))
         self.last = tokens.flatten()
@@ -113,9 +118,7 @@ class Beams(Slots):
         return finished + living[:missing]
 
 
-def beam_search(
-    model: NextToken, arrivals: Arrivals, limits: Tensor, places: int
-) -> list[list[Hypothesis]]:
+def beam_search(model: NextToken, arrivals: Arrivals, limits: Tensor) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence that arrives, `places` sentences side by side.
 
     A hypothesis is finished when its end sign is among the K best continuations
@@ -125,10 +128,12 @@ def beam_search(
     Shape: limits: (sentences,), the most tokens of each, end sign included.
     """
     found: list[list[Hypothesis]] = [[] for _ in limits]
-    beams = Beams(model, arrivals, limits, places)
+    beams = Beams(model, arrivals, limits)
     while beams.is_busy:
-        if done := beams.step():
+        if done := beams.done():
             for place in done:
                 found[beams.numbers[place]] = beams.best(place)
             beams.vacate(done)
+        else:
+            beams.step()
     return found

@@ -9,28 +9,27 @@ from typing import Protocol, Self, cast
 import torch
 from torch import Tensor, nn
 
-from clearhead.decoding.precision import Precision, multiplies_int8, pack_for
+from clearhead.decoding.precision import Precision, pack_for
 from clearhead.fast.fused_decoder import FusedDecoder
 from clearhead.fast.fused_encoder import FusedEncoder
 from clearhead.fast.fused_parts import is_standard
 from clearhead.fast.incremental import IncrementalDecoder
 from clearhead.fast.memory import keep_freed_memory
-from clearhead.fast.packed_linear import BlockedLinear, Pack, side_by_side
-from clearhead.fast.screened_argmax import ScreenedArgmax
+from clearhead.fast.packed_linear import Pack, side_by_side
 from clearhead.models import Transformer, TransformerConfig
 
 
 class StepDecoder(Protocol):
     """What `IncrementalDecoder` and `FusedDecoder` have in common; see there."""
 
-    def start(self, encoder_output: Tensor, src_mask: Tensor | None, beams: int = 1) -> None:
-        """Begin new sentences."""
+    def start(self, encoder_output: Tensor, src_mask: Tensor | None) -> None:
+        """Begin new sentences, a row each."""
 
     def step(self, ids: Tensor) -> Tensor:
         """(rows,) the token last written -> (rows, d_model) what comes next."""
 
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written."""
+        """Row i goes on from what row rows[i] has written; one row may become several."""
 
     def keep(self, sentences: Tensor) -> None:
         """Only these sentences stay in the batch."""
@@ -53,8 +52,6 @@ class Engine:
     encode: Callable[[Tensor, Tensor | None], Tensor]
     decoder: StepDecoder
     logits: Callable[[Tensor], Tensor]
-    # The largest logit of each row without all the others, where that is the cheaper way.
-    likeliest: ScreenedArgmax | None = None
 
     @classmethod
     def of(cls, model: Transformer, precision: Precision = "float32") -> Self:
@@ -79,12 +76,8 @@ class Engine:
         device, proj = next(model.parameters()).device, cast(nn.Linear, model.projection_layer.proj)
         if device.type == "cpu":  # every step asks for the same blocks; for the whole process
             keep_freed_memory()
-        logits = side_by_side(pack, proj)
-        likeliest = None
-        if isinstance(logits, BlockedLinear) and multiplies_int8(device):
-            likeliest = ScreenedArgmax(proj.weight, proj.bias, logits)
         encoder, decoder = FusedEncoder(model, pack), FusedDecoder(model, pack)
-        return cls(model.config, device, encoder, decoder, logits, likeliest)
+        return cls(model.config, device, encoder, decoder, side_by_side(pack, proj))
 
     @classmethod
     def readable(cls, model: Transformer) -> Self:

@@ -1,5 +1,7 @@
 """The finished hypotheses of a beam search, and when a sentence needs no more of them."""
 
+from typing import Self
+
 import torch
 from torch import Tensor
 
@@ -23,10 +25,11 @@ class Finished:
         self.ids = like.new_zeros(*shape, room)
         self.count = like.new_zeros(places)
 
-    def begin(self, places: Tensor) -> None:
-        """New sentences stand in these places."""
-        self.normalized[places] = -torch.inf
-        self.count[places] = 0
+    def replace(self, places: Tensor, others: Self, whom: Tensor) -> None:
+        """In these places stand those of the places `whom` of others."""
+        self.normalized[places], self.scores[places] = others.normalized[whom], others.scores[whom]
+        self.lengths[places], self.ids[places] = others.lengths[whom], others.ids[whom]
+        self.count[places] = others.count[whom]
 
     def select(self, places: Tensor) -> None:
         """Only these places are left."""

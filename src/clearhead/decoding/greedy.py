@@ -1,6 +1,7 @@
 """Greedy search: always the likeliest next token."""
 
 import math
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -15,16 +16,15 @@ from clearhead.fast.block_topk import best
 class Greedy(Slots):
     """What is written in every place: ids (places, room), scores and last ids (places,)."""
 
-    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
-        super().__init__(model, arrivals, limits, places)
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor) -> None:
+        super().__init__(model, arrivals, limits)
         self.ids = limits.new_zeros(self.places, int(limits.max()) + 1)  # and the vacants' spot
         self.scores = torch.zeros(self.places, device=limits.device)
         self.last = limits.new_full((self.places,), model.config.bos_id)
 
-    def begin(self, places: Tensor) -> None:
-        """As `Slots.begin`."""
-        self.scores[places] = 0.0
-        self.last[places] = self.model.config.bos_id
+    def replace(self, places: Tensor, newcomers: Self, whom: Tensor) -> None:
+        """As `Slots.replace`."""
+        self.scores[places], self.last[places] = newcomers.scores[whom], newcomers.last[whom]
 
     def select(self, places: Tensor) -> None:
         """As `Slots.select`."""
@@ -50,15 +50,13 @@ class Greedy(Slots):
         return [_hypothesis(self.model, ids[:end], score) for ids, end, score in rows]
 
 
-def greedy_search(
-    model: NextToken, arrivals: Arrivals, limits: Tensor, places: int
-) -> list[list[Hypothesis]]:
+def greedy_search(model: NextToken, arrivals: Arrivals, limits: Tensor) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence that arrives, `places` of them side by side.
 
     Shape: limits: (sentences,), the most tokens of each, end sign included.
     """
     found: list[list[Hypothesis]] = [[] for _ in limits]
-    greedy = Greedy(model, arrivals, limits, places)
+    greedy = Greedy(model, arrivals, limits)
     while greedy.is_busy:
         if done := greedy.step():
             for place, hypothesis in zip(done, greedy.written(done), strict=True):
@@ -69,13 +67,8 @@ def greedy_search(
 
 def choose(model: NextToken, last: Tensor, history: Tensor, ages: Tensor) -> tuple[Tensor, Tensor]:
     """The likeliest next token of each row, and its log-probability (NaN if not asked for)."""
-    hidden, likeliest = model.hidden(last), _likeliest
-    if model.engine.likeliest and not model.options.scores:
-        likeliest = _likeliest_by_screening
-    parts = [
-        likeliest(model, *rows)
-        for rows in zip(*(x.split(ROWS_AT_ONCE) for x in (hidden, history, ages)), strict=True)
-    ]
+    every = (x.split(ROWS_AT_ONCE) for x in (model.hidden(last), history, ages))
+    parts = [_likeliest(model, *part) for part in zip(*every, strict=True)]
     tokens, gains = zip(*parts, strict=True)
     return torch.cat(tokens), torch.cat(gains)
 
@@ -88,14 +81,6 @@ def _likeliest(
     model.ban(logits, history, ages)
     value, token = best(logits)
     return token, value - total
-
-
-def _likeliest_by_screening(
-    model: NextToken, hidden: Tensor, history: Tensor, ages: Tensor
-) -> tuple[Tensor, Tensor]:
-    assert model.engine.likeliest is not None
-    token = model.engine.likeliest(hidden, lambda logits: model.ban(logits, history, ages))
-    return token, hidden.new_full(token.shape, math.nan)
 
 
 def _hypothesis(model: NextToken, ids: list[int], score: float) -> Hypothesis:

@@ -104,7 +104,7 @@ class Search:
         """The hypotheses of each sentence, in the order of the sources."""
         one = self.next_token.options.beam_size == 1
         search = greedy_search if one else beam_search
-        return search(self.next_token, self.arrivals, self.limits, self.places)
+        return search(self.next_token, self.arrivals, self.limits)
 
 
 def _check(lengths: list[int], most: int) -> None:

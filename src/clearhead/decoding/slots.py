@@ -7,7 +7,7 @@ wait these take their places, and after that the batch shrinks.
 """
 
 from abc import ABC, abstractmethod
-from typing import cast
+from typing import Self, cast
 
 import torch
 from torch import Tensor
@@ -25,16 +25,18 @@ LEAVING = 0.25
 class Slots(ABC):
     """Which sentence is written in which place, and how far it is.
 
-    A search keeps more about every place (`begin` and `select` below).
+    A search keeps more about every place (`replace` and `select` below).
 
     Shapes: ages, limits, open: (places,) tokens written, most tokens, whether it still writes.
     """
 
-    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor, places: int) -> None:
+    def __init__(self, model: NextToken, arrivals: Arrivals, limits: Tensor) -> None:
         self.model, self.arrivals, self.all_limits = model, arrivals, limits
-        numbers, output, mask = arrivals.take(places)
-        model.decoder.start(output, mask, model.options.beam_size)
+        numbers, output, mask = arrivals.read()
+        model.decoder.start(output, mask)
         self.numbers = numbers
+        self.newcomers: Self | None = None  # a search of those who come in next,
+        self.next = 0  # and the first place of it from which nobody has come
         self.vacant: list[int] = []
         device = limits.device
         self.ages = torch.zeros(len(numbers), dtype=torch.long, device=device)
@@ -52,8 +54,8 @@ class Slots(ABC):
         return len(self.vacant) < self.places and not self.arrivals.stopped
 
     @abstractmethod
-    def begin(self, places: Tensor) -> None:
-        """New sentences stand in these places: forget the old ones."""
+    def replace(self, places: Tensor, newcomers: Self, whom: Tensor) -> None:
+        """Those who stand in the places `whom` of another search go on in these places."""
 
     @abstractmethod
     def select(self, places: Tensor) -> None:
@@ -64,22 +66,38 @@ class Slots(ABC):
         self.vacant.extend(places)
         self.open[places] = False
         self.model.decoder.retire(places)
-        if self.arrivals.waiting:
-            while self.arrivals.waiting and len(self.vacant) >= CHANGING * self.places:
+        if self._waiting():
+            while self._waiting() and len(self.vacant) >= CHANGING * self.places:
                 self._refill()
         elif self.is_busy and len(self.vacant) >= LEAVING * self.places:
             self._shrink()
 
+    def _waiting(self) -> int:
+        begun = self.newcomers.places - self.next if self.newcomers else 0
+        return begun + self.arrivals.waiting
+
+    def _coming(self) -> Self:
+        """Those who wait begin together, in a search of their own, from which they come in."""
+        if self.newcomers is None or self.next == self.newcomers.places:
+            model = NextToken(self.model.engine, self.model.options)
+            self.newcomers, self.next = type(self)(model, self.arrivals, self.all_limits), 0
+        return self.newcomers
+
     def _refill(self) -> None:
-        numbers, output, mask = self.arrivals.take(len(self.vacant))
+        """As many newcomers come in as there are places and newcomers."""
+        coming = self._coming()
+        numbers = coming.numbers[self.next :][: len(self.vacant)]
         places, self.vacant = self.vacant[: len(numbers)], self.vacant[len(numbers) :]
         for place, number in zip(places, numbers, strict=True):
             self.numbers[place] = number
         here = torch.tensor(places, device=self.ages.device)
-        cast(FusedDecoder, self.model.decoder).replace(here, output, mask)
-        self.ages[here], self.open[here] = 0, True
-        self.limits[here] = self.all_limits[torch.tensor(numbers, device=here.device)]
-        self.begin(here)
+        whom = torch.arange(self.next, self.next + len(numbers), device=here.device)
+        self.next += len(numbers)
+        old, new = cast(FusedDecoder, self.model.decoder), cast(FusedDecoder, coming.model.decoder)
+        old.replace(here, new, whom)
+        self.ages[here], self.limits[here] = coming.ages[whom], coming.limits[whom]
+        self.open[here] = True
+        self.replace(here, coming, whom)
 
     def _shrink(self) -> None:
         here = self.open.nonzero().squeeze(1)

@@ -44,12 +44,12 @@ class OnnxDecoder:
     def __init__(self, session: Any) -> None:
         self.session = session
 
-    def start(self, memory: Tensor, src_mask: Tensor | None, beams: int = 1) -> None:
-        """Begin new sentences, each with `beams` beams that have written nothing."""
+    def start(self, memory: Tensor, src_mask: Tensor | None) -> None:
+        """Begin new sentences, a row each, that have written nothing."""
         sentences, layers, _, h, src_len, d_k = memory.shape
         everywhere = torch.ones(sentences, 1, 1, src_len, dtype=torch.bool)
         self.memory, self.src_mask = memory, everywhere if src_mask is None else src_mask
-        self.cache = memory.new_empty(sentences, beams, layers, 2, h, 0, d_k)
+        self.cache = memory.new_empty(sentences, 1, layers, 2, h, 0, d_k)
 
     def step(self, ids: Tensor) -> Tensor:
         """(rows,) the token last written -> (rows, vocab) the scores of the next."""
@@ -65,8 +65,8 @@ class OnnxDecoder:
         return torch.from_numpy(logits).flatten(0, 1)
 
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written."""
-        self.cache = self.cache.flatten(0, 1)[rows].unflatten(0, (-1, self.cache.shape[1]))
+        """Row i goes on from what row rows[i] has written; one row may become several."""
+        self.cache = self.cache.flatten(0, 1)[rows].unflatten(0, (len(self.cache), -1))
 
     def keep(self, sentences: Tensor) -> None:
         """Only these sentences, by number, stay."""

@@ -10,6 +10,7 @@ candidates. `torch.topk` and `argmax` go through all N one by one: of 64 × 8,00
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 BLOCK = 64
@@ -30,7 +31,7 @@ def best(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def best_continuations(gains: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The k best of scores + gains of each sentence, best first.
+    """The k best of scores + gains of each sentence, best first; what there is not, is -inf.
 
     Shape:
         gains: (sentences, beams, vocab), scores: (sentences, beams)
@@ -40,6 +41,8 @@ def best_continuations(gains: Tensor, scores: Tensor, k: int) -> tuple[Tensor, T
     if vocab < max(WORTHWHILE, BLOCK * k) or vocab % BLOCK or not gains.is_contiguous():
         totals = (gains + scores.unsqueeze(2)).flatten(1)
         values, places = totals.topk(min(k, totals.shape[1]), dim=1)
+        missing = (0, k - values.shape[1])
+        values, places = F.pad(values, missing, value=-torch.inf), F.pad(places, missing)
         return values, places // vocab, places % vocab
     per_beam = vocab // BLOCK
     blocks = gains.view(sentences, beams * per_beam, BLOCK)

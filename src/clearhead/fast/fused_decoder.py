@@ -50,6 +50,11 @@ class FusedDecoder:
     the whole batch; a sentence's own positions begin in the column where it came in.
     """
 
+    memory: Tensor  # what was read; see `_read`
+    unread: Tensor
+    cache: Tensor  # what was written; see `_make_room`
+    strangers: Tensor
+
     def __init__(self, model: nn.Module, pack: Pack = float32) -> None:
         embed = cast(InputEmbeddings, model.tgt_embed)
         decoder, d_model = cast(Decoder, model.decoder), embed.d_model
@@ -63,23 +68,15 @@ class FusedDecoder:
         self.norm = norm(decoder.norm, d_model)
 
     @torch.inference_mode()
-    def start(self, encoder_output: Tensor, src_mask: Tensor | None, beams: int = 1) -> None:
-        """Begin new sentences: (sentences, src_len, d_model) and their padding mask."""
-        sentences, src_len, _ = encoder_output.shape
-        self.beams, self.sentences, self.column = beams, sentences, 0
+    def start(self, encoder_output: Tensor, src_mask: Tensor | None) -> None:
+        """Begin new sentences, a row each: (sentences, src_len, d_model), their padding mask."""
+        sentences = encoder_output.shape[0]
+        self.beams, self.sentences, self.column = 1, sentences, 0
         # The column of each sentence's first position; None where nobody is writing.
         self.starts: list[int | None] = [0] * sentences
         self.ages = torch.zeros(sentences, dtype=torch.long, device=encoder_output.device)
-        # (layers, 2, sentences, h, width, d_k) and (sentences, h, 1, width)
-        self.memory, self.unread = self._read(encoder_output, src_mask, src_len)
-        self._look_at_memory()
-        shape = (len(self.layers), 2, sentences, self.h, CAPACITY, beams, self.d_k)
-        self.cache = self.memory.new_empty(shape)
-        rows = (sentences, 1, beams, CAPACITY, beams)
-        self.strangers = self.memory.new_full(rows, -torch.inf)  # 0 = an ancestor
-        others = torch.ones(beams, beams, dtype=torch.bool, device=encoder_output.device)
-        self.itself = self.memory.new_zeros(beams, beams)
-        self.itself.masked_fill_(others.fill_diagonal_(False), -torch.inf)
+        self._read(encoder_output, src_mask)
+        self._make_room(CAPACITY)
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
@@ -88,7 +85,7 @@ class FusedDecoder:
         Raises:
             UserError: the target has no more positions.
         """
-        seen = self._make_room()
+        seen = self._columns()
         self.strangers[:, :, :, self.column] = self.itself
         x = self.words.index_select(0, ids)
         positions = self.positions.index_select(0, self.ages).unsqueeze(1)
@@ -101,7 +98,13 @@ class FusedDecoder:
 
     @torch.inference_mode()
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written (both of the same sentence)."""
+        """Row i goes on from what row rows[i] has written (both of the same sentence).
+
+        A single row of a sentence may become several: that is how beams begin.
+        """
+        if rows.numel() != self.sentences * self.beams:
+            self._part(rows.numel() // self.sentences)
+            return
         written = self.strangers.flatten(0, 2)[:, : self.column]  # (rows, column, beams), a view
         written.copy_(written.index_select(0, rows))
 
@@ -123,32 +126,54 @@ class FusedDecoder:
             self.starts[number] = None
 
     @torch.inference_mode()
-    def replace(self, sentences: Tensor, encoder_output: Tensor, src_mask: Tensor | None) -> None:
-        """Begin new sentences in the place of these, by number; the others do not notice.
+    def replace(self, sentences: Tensor, newcomers: "FusedDecoder", whom: Tensor) -> None:
+        """Sentences `whom` of another decoder go on in the place of these; nobody else notices.
 
-        Shape: encoder_output: (new ones, src_len, d_model), no longer than those of `start`.
+        They read no more than the longest of `start`, have as many beams, and have written
+        no more than those who are here; what they wrote stands in the latest columns.
         """
-        memory, unread = self._read(encoder_output, src_mask, self.memory.shape[4])
-        self.memory.index_copy_(2, sentences, memory)
-        self.unread.index_copy_(0, sentences, unread)
+        length, width = newcomers.column, newcomers.memory.shape[4]
+        self.memory[:, :, sentences, :, :width] = newcomers.memory[:, :, whom]
+        self.unread.index_fill_(0, sentences, torch.finfo(self.unread.dtype).min)
+        self.unread[sentences, ..., :width] = newcomers.unread[whom]
+        latest = slice(self.column - length, self.column)
+        self.cache[:, :, sentences, :, latest] = newcomers.cache[:, :, whom, :, :length]
         self.strangers.index_fill_(0, sentences, -torch.inf)
-        self.ages.index_fill_(0, sentences, 0)
+        self.strangers[sentences, :, :, latest] = newcomers.strangers[whom, :, :, :length]
+        self.ages.index_copy_(0, sentences, newcomers.ages[whom])
         for number in sentences.tolist():
-            self.starts[number] = self.column
+            self.starts[number] = latest.start
 
-    def _read(
-        self, encoder_output: Tensor, mask: Tensor | None, width: int
-    ) -> tuple[Tensor, Tensor]:
-        """The source's keys and values in all layers, filled up to `width`, and what is hidden."""
+    def _read(self, encoder_output: Tensor, mask: Tensor | None) -> None:
+        """The source's keys and values in all layers, and which of them are hidden."""
         sentences, src_len, _ = encoder_output.shape
         layers, h, d_k = len(self.layers), self.h, self.d_k
         new = self.read(encoder_output.flatten(0, 1)).view(sentences, src_len, layers, 2, h, d_k)
-        memory = new.new_zeros(layers, 2, sentences, h, width, d_k)
-        memory[..., :src_len, :] = new.permute(2, 3, 0, 4, 1, 5)
-        unread = new.new_full((sentences, h, 1, width), torch.finfo(new.dtype).min)
+        # (layers, 2, sentences, h, src_len, d_k) and (sentences, h, 1, src_len), 0 = may look
+        self.memory = new.permute(2, 3, 0, 4, 1, 5).contiguous()
+        self.unread = new.new_zeros(sentences, h, 1, src_len)
         hidden = hiding(mask, new.dtype)
-        unread[..., :src_len] = 0.0 if hidden is None else hidden
-        return memory, unread
+        if hidden is not None:
+            self.unread.copy_(hidden)
+        self._look_at_memory()
+
+    def _part(self, beams: int) -> None:
+        """Several beams go on from the only one: each sees a copy of its own of what it wrote."""
+        written = self.cache[:, :, :, :, : self.column]
+        self.beams = beams
+        self._make_room(self.cache.shape[4])
+        self.cache[:, :, :, :, : self.column] = written
+        self.strangers[:, :, :, : self.column] = self.itself.unsqueeze(1)
+
+    def _make_room(self, capacity: int) -> None:
+        """Buffers for so many columns, with nothing in them."""
+        layers, _, sentences, h, _, d_k = self.memory.shape
+        beams = self.beams
+        # (layers, 2, sentences, h, column, beams, d_k)
+        self.cache = self.memory.new_empty(layers, 2, sentences, h, capacity, beams, d_k)
+        # (sentences, 1, beams, column, beams): 0 = an ancestor, else -inf
+        self.strangers = self.memory.new_full((sentences, 1, beams, capacity, beams), -torch.inf)
+        self.itself = self.memory.new_full((beams, beams), -torch.inf).fill_diagonal_(0.0)
 
     def _past(self, seen: slice) -> Iterator[Past]:
         """The views of all layers, made at once: there are few operations, but many layers."""
@@ -167,8 +192,8 @@ class FusedDecoder:
         pairs = zip(keys.mT.unbind(), values.unbind(), strict=True)
         self.sources = [Source(key, value, unread) for key, value in pairs]
 
-    def _make_room(self) -> slice:
-        """The columns that this step looks at; there is room for them when this returns."""
+    def _columns(self) -> slice:
+        """Those that this step looks at, its own at the end; there is room for it."""
         first = min((s for s in self.starts if s is not None), default=self.column)
         length, most = self.column - first, self.positions.shape[0]
         if length >= most:
@@ -184,11 +209,8 @@ class FusedDecoder:
     def _move(self, first: int, capacity: int) -> None:
         """Forget what stands before `first`: new buffers, what is still seen at their beginning."""
         columns, length = slice(first, self.column), self.column - first
-        cache = self.cache.new_empty(*self.cache.shape[:4], capacity, *self.cache.shape[5:])
-        cache[:, :, :, :, :length] = self.cache[:, :, :, :, columns]
-        strangers = self.strangers.new_full(
-            (*self.strangers.shape[:3], capacity, self.beams), -torch.inf
-        )
-        strangers[:, :, :, :length] = self.strangers[:, :, :, columns]
-        self.cache, self.strangers, self.column = cache, strangers, length
+        cache, strangers = self.cache[:, :, :, :, columns], self.strangers[:, :, :, columns]
+        self._make_room(capacity)
+        self.cache[:, :, :, :, :length], self.strangers[:, :, :, :length] = cache, strangers
+        self.column = length
         self.starts = [None if start is None else start - first for start in self.starts]

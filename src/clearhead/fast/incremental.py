@@ -38,16 +38,16 @@ class IncrementalDecoder:
         self.layers = [cast(DecoderBlock, layer) for layer in self.decoder.layers]
 
     @torch.inference_mode()
-    def start(self, encoder_output: Tensor, src_mask: Tensor | None, beams: int = 1) -> None:
-        """Begin new sentences: (sentences, src_len, d_model) and their padding mask."""
-        self.length, self.beams, self.sentences = 0, beams, encoder_output.shape[0]
+    def start(self, encoder_output: Tensor, src_mask: Tensor | None) -> None:
+        """Begin new sentences, a row each: (sentences, src_len, d_model), their padding mask."""
+        self.length, self.beams, self.sentences = 0, 1, encoder_output.shape[0]
         self.src_mask = src_mask  # (sentences, 1, 1, src_len)
         # (layers, 2, sentences, h, src_len, d_k): the source's keys and values, once and for all
         self.memory = torch.stack(
             [_keys_and_values(layer.cross_attention_block, encoder_output) for layer in self.layers]
         )
         # (layers, 2, rows, h, capacity, d_k): what was written so far
-        self.cache = self._room(self.sentences * beams, FIRST_CAPACITY)
+        self.cache = self._room(self.sentences, FIRST_CAPACITY)
         self.spare = self.cache[:, :, :0]
 
     @torch.inference_mode()
@@ -68,7 +68,11 @@ class IncrementalDecoder:
 
     @torch.inference_mode()
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written (both of the same sentence)."""
+        """Row i goes on from what row rows[i] has written (both of the same sentence).
+
+        A single row of a sentence may become several: that is how beams begin.
+        """
+        self.beams = rows.numel() // self.sentences
         capacity = self.cache.shape[4]
         if (self.spare.shape[2], self.spare.shape[4]) != (rows.numel(), capacity):
             self.spare = self._room(rows.numel(), capacity)
@@ -82,11 +86,12 @@ class IncrementalDecoder:
     def keep(self, sentences: Tensor) -> None:
         """Only these sentences, by number, stay in the batch, with all their beams."""
         beams = torch.arange(self.beams, device=sentences.device)
-        self.reorder((sentences[:, None] * self.beams + beams).flatten())
+        rows = (sentences[:, None] * self.beams + beams).flatten()
+        self.sentences = sentences.shape[0]
+        self.reorder(rows)
         self.memory = self.memory.index_select(2, sentences)
         if self.src_mask is not None:
             self.src_mask = self.src_mask.index_select(0, sentences)
-        self.sentences = sentences.shape[0]
 
     def retire(self, sentences: list[int]) -> None:
         """These are written. Here it costs nothing to let their rows run on until `keep`."""
