@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from clearhead.blocks.rotary import RotaryPositions
 from clearhead.fast.flat_adam import FlatAdam
 from tests.decoding.tiny import make_model
 
@@ -180,3 +181,12 @@ def run(model: nn.Module, flat: FlatAdam, steps: range) -> Tensor:
         flat.accumulate()
         flat.step(LR, 1.0, 1.0)
     return flat.master
+
+
+def test_angles_of_rotary_positions_are_never_rounded() -> None:
+    """At position 500 a frequency that lost 16 bits points somewhere else."""
+    model = nn.Sequential(RotaryPositions(6), nn.Linear(6, 4), nn.BatchNorm1d(4))
+    exact = model[0].frequencies.clone()
+    FlatAdam(model, dtype=torch.bfloat16)
+    assert torch.equal(model[0].frequencies, exact) and exact.dtype == torch.float32
+    assert model[2].running_mean.dtype == torch.bfloat16

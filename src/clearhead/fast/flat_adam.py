@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from clearhead.fast.flat_optimizer import FlatOptimizer
+from clearhead.fast.flat_optimizer import FlatOptimizer, rounded_buffers
 
 
 class FlatAdam(FlatOptimizer):
@@ -19,7 +19,7 @@ class FlatAdam(FlatOptimizer):
     ) -> None:
         # A shared parameter is listed once.
         parameters = [p for p in model.parameters() if p.requires_grad]
-        super().__init__(parameters, model.buffers(), dtype)
+        super().__init__(parameters, rounded_buffers(model), dtype)
         self.adam = Adam(self.master, self.total, betas, eps, weight_decay)
 
     def _update(self, lr: float) -> None:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.fast.flat_adam import Adam
-from clearhead.fast.flat_optimizer import FlatOptimizer
+from clearhead.fast.flat_optimizer import FlatOptimizer, rounded_buffers
 from clearhead.fast.orthogonalize import orthogonalize
 
 
@@ -40,7 +40,7 @@ class FlatMuon(FlatOptimizer):
         matrices = sorted(layer_matrices(model), key=lambda p: p.shape)
         known = set(matrices)
         rest = [p for p in model.parameters() if p.requires_grad and p not in known]
-        super().__init__([*matrices, *rest], model.buffers(), dtype)
+        super().__init__([*matrices, *rest], rounded_buffers(model), dtype)
         self.shapes = [(len(list(g)), *s) for s, g in groupby(matrices, key=lambda p: p.shape)]
         first = sum(p.numel() for p in matrices)
         self.velocity = torch.zeros_like(self.master[:first])

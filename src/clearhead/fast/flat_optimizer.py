@@ -13,9 +13,21 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from clearhead.blocks.rotary import RotaryPositions
 from clearhead.errors import UserError
 
 PIECE = 2**18  # numbers that are converted at a time: 1 MB of float32, which stays in cache
+
+
+def rounded_buffers(model: nn.Module) -> Iterator[Tensor]:
+    """The buffers that take the parameters' number format.
+
+    Not the frequencies of rotary positions: multiplied by a position, what bfloat16 rounds
+    off them is a wrong angle.
+    """
+    for module in model.modules():
+        if not isinstance(module, RotaryPositions):
+            yield from module.buffers(recurse=False)
 
 
 class FlatOptimizer(ABC):

@@ -1,0 +1,138 @@
+"""Clauses as weighted rules: who does what, when, and whether it is asked or denied."""
+
+from collections.abc import Callable
+
+from clearhead.data.grammar.closed_class import adverbials
+from clearhead.data.grammar.inflection import be, ing, past, third_person
+from clearhead.data.grammar.lexicon import Adjective, Tags, Verb, adjectives, verbs
+from clearhead.data.weighted_phrases import MANY, ONE, Phrases
+
+_PERSONS = {"I": (1, False), ONE: (3, False), MANY: (3, True)}
+_SMALL = frozenset({"small", "utensil", "readable", "toy", "fruit"})
+_ANIMATE = frozenset({"human", "animal", "infant"})
+_HUMAN = frozenset({"human"})
+_MANNERS = {"manner": "manner", "quiet": "quiet", "careful": "careful", "well": "well"}
+# The forms of a verb, and the time that a sentence with each may speak of.
+_TIMES = {"base": "", "past": "past", "ing": "present", "s": "habitual", "plain": "habitual"}
+
+
+class Clauses:
+    """Adds the rules of whole sentences to those of their phrases."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        self.phrases, self.rules = phrases, phrases.rules
+        for slot, when in (("time", "past"), ("time", "future"), ("time", "present"),
+                           ("time", "habitual"), ("frequency", "habitual")):  # fmt: skip
+            for row in adverbials():
+                if (row.slot, row.when) == (slot, when):
+                    self._add(f"<{slot} {when}>", 1, *row.english)
+        for kind, weight in (("statement", 66), ("question", 14), ("copula", 12), ("there", 8)):
+            self._add("S", weight, f"<{kind}>")
+        acting = [v for v in verbs() if v.frame in ("object", "intransitive")]
+        for tags in sorted({v.subjects for v in acting}, key=sorted):
+            self._doing(tags, [v for v in acting if v.subjects == tags])
+        for adjective in adjectives():
+            self._being(adjective)
+        self._existing()
+
+    def _add(self, symbol: str, weight: float, *side: str) -> None:
+        self.rules[symbol].append((weight, side))
+
+    def _doing(self, tags: Tags, rows: list[Verb]) -> None:
+        """All that these subjects may do, each way of saying it."""
+        for number, share in (("I", 9), (ONE, 61), (MANY, 30)):
+            person, plural = _PERSONS[number]
+            human = number != "I" or "human" in tags
+            if not human or (number == MANY and not self.phrases.has(tags, MANY)):
+                continue
+            who, weight = self.phrases.subject(tags, number), len(rows) * share / 100
+            now, was = be("present", person, plural), ("does" if number == ONE else "do")
+            simple = self._verbs(tags, rows, "s" if number == ONE else "plain")
+            base = {time: self._verbs(tags, rows, "base", time) for time in ("future", "past", "")}
+            ways = (
+                (24, (now, self._verbs(tags, rows, "ing"))),
+                (6, (now, "not", self._verbs(tags, rows, "ing"))),
+                (16, (simple,)),
+                (6, ("<frequency habitual>", simple)),
+                (6, (f"<{was} not>", base[""])),
+                (24, (self._verbs(tags, rows, "past"),)),
+                (8, ("<did not>", base["past"])),
+                (14, ("will", base["future"])),
+                (5, ("can", base[""])),
+                (4, ("must", base[""])),
+            )
+            for share_of_way, side in ways:
+                self._add("<statement>", weight * share_of_way, who, *side, ".")
+            if number != "I":
+                for share_of_way, operator, rest in (
+                    (30, now, self._verbs(tags, rows, "ing")),
+                    (20, was, base[""]),
+                    (30, "did", base["past"]),
+                    (20, "will", base["future"]),
+                ):
+                    self._add("<question>", weight * share_of_way, operator, who, rest, "?")
+        for auxiliary in ("do", "does", "did"):
+            if f"<{auxiliary} not>" not in self.rules:
+                self._add(f"<{auxiliary} not>", 1, f"{auxiliary}n't")
+                self._add(f"<{auxiliary} not>", 1, auxiliary, "not")
+
+    def _verbs(self, tags: Tags, rows: list[Verb], form: str, time: str | None = None) -> str:
+        """A verb in one form, its object, and how, where or when."""
+        time = _TIMES[form] if time is None else time
+        symbol = f"<{form} {time} {'+'.join(sorted(tags))}>"
+        if symbol not in self.rules:
+            for verb in rows:
+                if not (form == "ing" and {"state", "see"} & verb.features):
+                    head, *particles = verb.english
+                    words = [_FORMS[form](head), *particles]
+                    words += [self.phrases.object(verb.objects)] if verb.frame == "object" else []
+                    self._add(symbol, 5, *words)
+                    for weight, more in self._additions(verb, time):
+                        self._add(symbol, weight, *words, *more)
+        return symbol
+
+    def _additions(self, verb: Verb, time: str) -> list[tuple[float, tuple[str, ...]]]:
+        found: list[tuple[float, tuple[str, ...]]] = []
+        if time and "state" not in verb.features:
+            found.append((2, (f"<time {time}>",)))
+        if "place" in verb.features:
+            found.append((1, (self.phrases.place("animate"),)))
+        if "company" in verb.features:
+            found.append((1, ("with", "<name>")))
+        manners = {when for feature, when in _MANNERS.items() if feature in verb.features}
+        rows = [row for row in adverbials() if row.when in manners]
+        return found + [(0.5, row.english) for row in rows]
+
+    def _being(self, adjective: Adjective) -> None:
+        """`The soup is hot.` `Was Alice happy?`"""
+        tags = adjective.tags - ({"skilled"} if adjective.place == "before" else set())
+        for number, share in ((ONE, 70), (MANY, 30)):
+            if not self.phrases.has(tags, number):
+                continue
+            who = self.phrases.subject(tags, number)
+            for tense, weight in (("present", 2), ("past", 1)):
+                form, words = be(tense, *_PERSONS[number]), adjective.english.split()
+                self._add("<copula>", 7 * share * weight, who, form, *words, ".")
+                self._add("<copula>", 2 * share * weight, who, form, "not", *words, ".")
+                self._add("<copula>", 2 * share * weight, form, who, *words, "?")
+
+    def _existing(self) -> None:
+        """`There is a cat in the garden.` `The key is on the table.`"""
+        for tags, figure in ((_ANIMATE, "animate"), (frozenset({"pet"}), "animate animal"),
+                             (_SMALL, "thing")):  # fmt: skip
+            where = self.phrases.place(figure)
+            for number, form, share in ((ONE, "is", 2), (MANY, "are", 1)):
+                what = self.phrases.nouns(tags - _KIN, number, "a")
+                self._add("<there>", 3 * share, "there", form, what, where, ".")
+                who = self.phrases.nouns(tags, number, "the")
+                self._add("<there>", 2 * share, who, form, where, ".")
+
+
+_KIN = frozenset({"kin"})
+_FORMS: dict[str, Callable[[str], str]] = {
+    "base": lambda head: head,
+    "plain": lambda head: head,
+    "past": past,
+    "ing": ing,
+    "s": third_person,
+}

@@ -1,0 +1,160 @@
+r"""Grammars whose every sentence has a known probability: what a language model could know at best.
+
+A rule rewrites a symbol into words and symbols, and is chosen with its probability. A
+derivation's probability is the product of its rules', a sentence's the sum over its
+derivations (the inside algorithm, Baker 1979), and the mean of :math:`-\log p` over
+sentences is the entropy: no model's cross-entropy can be lower (Shannon 1948).
+"""
+
+import math
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from random import Random
+
+Side = tuple[str, ...]
+Rules = Mapping[str, Sequence[tuple[float, Side]]]
+Ends = dict[int, float]
+Worth = Callable[[float, Side], float]
+
+
+class WeightedGrammar:
+    """Rules with weights, which are made to sum to 1 for each symbol; what has no rule is a word.
+
+    No symbol may be part of itself and no side may be empty: there are finitely many sentences.
+
+    Raises:
+        ValueError: a symbol is part of itself, or has no rule with a weight, or an empty side.
+    """
+
+    def __init__(self, rules: Rules, start: str = "S") -> None:
+        self.start = start
+        self.rules = {symbol: _normal(symbol, sides) for symbol, sides in rules.items()}
+        self._draws = {
+            symbol: (list(accumulate(p for p, _ in sides))[:-1], [side[::-1] for _, side in sides])
+            for symbol, sides in self.rules.items()
+        }
+        self._depths: dict[str, int] = {}
+        self._measure(start, ())
+
+    def sample(self, rng: Random) -> list[str]:
+        """The words of one sentence."""
+        words, todo = [], [self.start]
+        while todo:
+            symbol = todo.pop()
+            if symbol in self._draws:
+                thresholds, sides = self._draws[symbol]
+                todo += sides[bisect(thresholds, rng.random())]
+            else:
+                words.append(symbol)
+        return words
+
+    def probability(self, words: Sequence[str]) -> float:
+        """Of this sentence, all its derivations together; 0 if there is none."""
+        return _Inside(self, list(words)).ends(self.start, 0).get(len(words), 0.0)
+
+    def beginning(self, symbol: str, word: str) -> list[tuple[float, Side]]:
+        """The rules of a symbol that can begin with this word, and their probabilities."""
+        return self._by_first_word[symbol].get(word, [])
+
+    @cached_property
+    def derivation_entropy(self) -> float:
+        """Nats a derivation, exactly; of sentences, too, unless two derivations say the same."""
+        return self._mean(lambda p, side: -math.log(p))
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Words a sentence, exactly."""
+        return self._mean(lambda p, side: sum(symbol not in self.rules for symbol in side))
+
+    def sentences(self, symbol: str | None = None) -> dict[Side, float]:
+        """Every sentence with its probability, by enumeration: for small grammars and symbols."""
+        if (symbol := symbol or self.start) not in self.rules:
+            return {(symbol,): 1.0}
+        found: dict[Side, float] = {}
+        for p, side in self.rules[symbol]:
+            partial: dict[Side, float] = {(): p}
+            for part in side:
+                partial = {
+                    left + right: p_left * p_right
+                    for left, p_left in partial.items()
+                    for right, p_right in self.sentences(part).items()
+                }
+            for words, probability in partial.items():
+                found[words] = found.get(words, 0.0) + probability
+        return found
+
+    def _mean(self, worth: Worth) -> float:
+        """The expected sum of what the rules of a derivation are worth."""
+        means: dict[str, float] = {}
+        for symbol in sorted(self._depths, key=self._depths.__getitem__):  # parts come first
+            means[symbol] = sum(
+                p * (worth(p, side) + sum(means.get(part, 0.0) for part in side))
+                for p, side in self.rules[symbol]
+            )
+        return means[self.start]
+
+    @cached_property
+    def _by_first_word(self) -> dict[str, dict[str, list[tuple[float, Side]]]]:
+        table: dict[str, dict[str, list[tuple[float, Side]]]] = {}
+        for symbol in sorted(self._depths, key=self._depths.__getitem__):
+            table[symbol] = {}
+            for p, side in self.rules[symbol]:
+                for word in table.get(side[0], [side[0]]):
+                    table[symbol].setdefault(word, []).append((p, side))
+        return table
+
+    def _measure(self, symbol: str, above: Side) -> int:
+        """How many levels stand below a symbol."""
+        if symbol not in self.rules:
+            return 0
+        if symbol in above:
+            raise ValueError(f"{symbol} is part of itself")
+        if symbol not in self._depths:
+            parts = {part for _, side in self.rules[symbol] for part in side}
+            below = [self._measure(part, (*above, symbol)) for part in sorted(parts)]
+            self._depths[symbol] = 1 + max(below)
+        return self._depths[symbol]
+
+
+class _Inside:
+    """The inside algorithm over one sentence, from the start symbol down."""
+
+    def __init__(self, grammar: WeightedGrammar, words: list[str]) -> None:
+        self.grammar, self.words = grammar, words
+        self._known: dict[tuple[str, int], Ends] = {}
+
+    def ends(self, symbol: str, begin: int) -> Ends:
+        """Where the symbol may end if it begins there, with the probability of each."""
+        word = self.words[begin] if begin < len(self.words) else ""
+        if symbol not in self.grammar.rules:
+            return {begin + 1: 1.0} if word == symbol else {}
+        if (symbol, begin) not in self._known:
+            found: Ends = {}
+            for p, side in self.grammar.beginning(symbol, word):
+                for end, inside in self._of_side(side, begin).items():
+                    found[end] = found.get(end, 0.0) + p * inside
+            self._known[symbol, begin] = found
+        return self._known[symbol, begin]
+
+    def _of_side(self, side: Side, begin: int) -> Ends:
+        reached = {begin: 1.0}
+        for symbol in side:
+            after: Ends = {}
+            for middle, p in reached.items():
+                for end, inside in self.ends(symbol, middle).items():
+                    after[end] = after.get(end, 0.0) + p * inside
+            if not after:
+                return after
+            reached = after
+        return reached
+
+
+def _normal(symbol: str, sides: Sequence[tuple[float, Side]]) -> list[tuple[float, Side]]:
+    """Probabilities in place of weights; what has none is left out."""
+    kept = [(weight, side) for weight, side in sides if weight > 0]
+    total = math.fsum(weight for weight, _ in kept)
+    if not kept or not all(side for _, side in kept):
+        raise ValueError(f"{symbol} has no rule with a weight, or one that says nothing")
+    return [(weight / total, side) for weight, side in kept]

@@ -1,0 +1,154 @@
+"""Noun phrases and places as weighted rules, over the grammar's own lexicon."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from clearhead.data.grammar.balance import adjective_weight, noun_weights
+from clearhead.data.grammar.choose_noun import attributes
+from clearhead.data.grammar.closed_class import names, prepositions
+from clearhead.data.grammar.english import takes_an
+from clearhead.data.grammar.inflection import english_noun
+from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, nouns
+from clearhead.data.weighted_grammar import Side
+
+Weighted = tuple[float, Side]
+ONE, MANY = "one", "many"
+PRONOUNS = {
+    "I": ((9, "I"),),
+    ONE: ((10, "he"), (10, "she")),
+    MANY: ((9, "you"), (6, "we"), (9, "they")),
+}
+_POSSESSIVES = ("my", "your", "his", "her", "our", "their")
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_UNOWNED = frozenset({"human", "animal", "nature", "transit", "fixture"})
+_WITH_ADJECTIVE = 0.24
+
+
+class Phrases:
+    """Collects rules; every method adds what its symbol needs and returns the symbol."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, list[Weighted]] = defaultdict(list)
+        for name, _ in names():
+            self._add("<name>", 1, name)
+        for word in _POSSESSIVES:
+            self._add("<my>", 1, word)
+        self._add("<my>", 3, "<name>", "'s")
+        for word in _NUMBERS:
+            self._add("<number>", 1, word)
+
+    def _add(self, symbol: str, weight: float, *side: str) -> None:
+        self.rules[symbol].append((weight, side))
+
+    def subject(self, tags: Tags, number: str) -> str:
+        """Who does something; for people half of the time a pronoun or a name."""
+        symbol = f"<subject {_key(tags)} {number}>"
+        if symbol not in self.rules:
+            if "human" in tags:
+                for weight, word in PRONOUNS[number]:
+                    self._add(symbol, weight, word)
+                self._add(symbol, 20 * (number == ONE), "<name>")
+                self._add(symbol, 4 * (number == MANY), "<name>", "and", "<name>")
+            if number in (ONE, MANY) and self.has(tags, number):
+                self._add(symbol, 20, self.nouns(tags, number))
+        return symbol
+
+    def object(self, tags: Tags) -> str:
+        """What something is done to."""
+        symbol = f"<object {_key(tags)}>"
+        if symbol not in self.rules:
+            if "human" in tags:
+                for word in ("him", "her", "them", "us"):
+                    self._add(symbol, 4, word)
+                self._add(symbol, 16, "<name>")
+            else:
+                self._add(symbol, 8, "it")
+                self._add(symbol, 5, "them")
+            self._add(symbol, 60, self.nouns(tags, ONE))
+            if self.has(tags, MANY):
+                self._add(symbol, 27, self.nouns(tags, MANY))
+        return symbol
+
+    def nouns(self, tags: Tags, number: str, sort: str = "any") -> str:
+        """A noun that carries one of the tags, with its determiner; `sort`: any, the or a."""
+        symbol = f"<{sort} {_key(tags)} {number}>"
+        if symbol not in self.rules:
+            for noun in _fitting(tags, number):
+                self._add(symbol, noun_weights()[noun.english], self._noun(noun, number, sort))
+        return symbol
+
+    @staticmethod
+    def has(tags: Tags, number: str) -> bool:
+        """Whether a noun carries one of the tags in this number."""
+        return bool(_fitting(tags, number))
+
+    def _noun(self, noun: Noun, number: str, sort: str) -> str:
+        symbol = f"<{sort} {noun.english} {number}>"
+        if symbol in self.rules:
+            return symbol
+        form, plural = english_noun(noun, number == MANY), number == MANY
+        simple = not {"kin", "sport"} & noun.tags
+        fitting = attributes(noun) if simple else ()
+        for weight, determiner in _determiners(noun, plural, sort):
+            share = _WITH_ADJECTIVE if fitting else 0.0
+            self._add(symbol, weight * (1 - share), *_before(determiner, form), form)
+            if fitting:
+                adjectives = self._adjectives(noun, fitting, determiner)
+                self._add(symbol, weight * share, *adjectives, form)
+        return symbol
+
+    def _adjectives(self, noun: Noun, fitting: Iterable[Adjective], determiner: str) -> Side:
+        """A determiner and an adjective, which decides between a and an."""
+        kind = "a" if determiner == "a" else ""
+        symbol = f"<{kind} adjective {noun.english}>"
+        if symbol not in self.rules:
+            for adjective in fitting:
+                words = adjective.english.split()
+                before = _before("a", words[0]) if kind else ()
+                self._add(symbol, adjective_weight(adjective), *before, *words)
+        return (symbol,) if kind or not determiner else (determiner, symbol)
+
+    def place(self, figure: str) -> str:
+        """Where an `animate`, an `animate animal` or a `thing` can be."""
+        symbol = f"<place {figure}>"
+        if symbol not in self.rules:
+            for preposition in prepositions():
+                if preposition.when in figure.split():
+                    where = self.nouns(frozenset({preposition.slot}), ONE, "the")
+                    self._add(symbol, 1, *preposition.english, where)
+        return symbol
+
+
+def _fitting(tags: Tags, number: str) -> list[Noun]:
+    found = [noun for noun in nouns() if noun.tags & tags]
+    if number == MANY:
+        found = [noun for noun in found if not {"mass", "single", "sport"} & noun.tags]
+    return found
+
+
+def _determiners(noun: Noun, plural: bool, sort: str) -> list[tuple[float, str]]:
+    if "sport" in noun.tags:
+        return [(1, "")]
+    if "kin" in noun.tags:
+        return [(1, "<my>")]
+    mine = not _UNOWNED & noun.tags or {"pet", "known_person"} & noun.tags
+    the = [(42, "the"), (5, "these" if plural else "this"), (5, "those" if plural else "that")]
+    the += [(18, "<my>")] if mine else []
+    if "mass" in noun.tags:
+        a = [(35.0, "some")]
+    elif plural:
+        a = [(10, "some"), (12, "<number>"), (3, "many"), (2, "several")]
+    else:
+        a = [(26, "a")]
+    kinds: dict[str, list[tuple[float, str]]] = {"any": [*the, *a], "the": [*the], "a": [*a]}
+    return kinds[sort]
+
+
+def _before(determiner: str, following: str) -> Side:
+    if determiner == "a":
+        return ("an" if takes_an(following) else "a",)
+    return (determiner,) if determiner else ()
+
+
+def _key(tags: Tags) -> str:
+    return "+".join(sorted(tags))
