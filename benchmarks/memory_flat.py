@@ -1,11 +1,13 @@
-"""Show that memory stays flat: encode a long corpus and walk through it, batch by batch.
+"""Show that memory and the cost of a token stay flat: encode corpora, walk through their batches.
 
-    python benchmarks/memory_flat.py                 # ten million lines, about 2 GB of disk
-    python benchmarks/memory_flat.py --lines 200000  # the same in seconds
+    python benchmarks/memory_flat.py                       # to ten million lines, 2 GB of disk
+    python benchmarks/memory_flat.py --lines 10000 200000  # the same in seconds
 
 The lines are read from a file, so the reader, the encoder, the token files, the
 permutation and the batches are all on the way. What one should see: the column
-"resident" does not grow with the column "lines".
+"resident" does not grow with the column "lines"; and in the last table a token costs as much
+in the longest corpus as in the shortest. All else in a training step sees one batch and
+cannot know how long the corpus is.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,13 +74,13 @@ def counted(pairs: Iterable[Pair], table: Table, stage: str) -> Iterator[Pair]:
 
 
 def walk(corpus: EncodedCorpus, table: Table) -> tuple[int, float]:
-    """One epoch; returns its tokens and the seconds that forming its batches took."""
+    """One epoch; returns its tokens and the processor's seconds that forming its batches took."""
     batches = TokenBatches(corpus, BatchPlan(max_tokens=4096))
     lines = tokens = 0
-    begin = time.perf_counter()
+    begin = time.process_time()
     for batch in batches:
         if batch.epoch:
-            return tokens, time.perf_counter() - begin
+            return tokens, time.process_time() - begin
         before, lines = lines, lines + len(batch.indices)
         tokens += batch.source_tokens + batch.target_tokens
         if lines // table.every > before // table.every:
@@ -85,24 +88,47 @@ def walk(corpus: EncodedCorpus, table: Table) -> tuple[int, float]:
     raise AssertionError("the walk is endless")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--lines", type=int, default=10_000_000)
-    lines = parser.parse_args().lines
+class Cost(NamedTuple):
+    """What a token costs, in microseconds of the processor, and the resident memory in MB."""
+
+    lines: int
+    tokens: int
+    encoding: float
+    batching: float
+    resident: float
+
+    def __str__(self) -> str:
+        return (
+            f"| {self.lines:,} | {self.tokens:,} | {self.encoding:.2f} | {self.batching:.2f} "
+            f"| {self.resident:.1f} MB |"
+        )
+
+
+def cost(lines: int) -> Cost:
+    """Of a corpus of so many lines, written for the purpose."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         write_lines(directory / "corpus.tsv", lines)
         table = Table(lines)
         table.row("start", 0)
         pairs = counted(open_pairs(directory / "corpus.tsv"), table, "encode")
+        begin = time.process_time()
         corpus = EncodedCorpus.build(
             pairs, lambda texts: [[int(w) for w in t.split()] for t in texts], directory / "ids", 64
         )
-        tokens, seconds = walk(corpus, table)
-    warm = table.seen[1:]
-    print(f"\n{len(corpus):,} lines, {tokens:,} tokens")
-    print(f"batches at {tokens / seconds:,.0f} tokens/s")
-    print(f"resident memory from {min(warm):.1f} to {max(warm):.1f} MB")
+        encoding = time.process_time() - begin
+        tokens, batching = walk(corpus, table)
+    return Cost(lines, tokens, 1e6 * encoding / tokens, 1e6 * batching / tokens, max(table.seen))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    sizes = [10_000, 100_000, 1_000_000, 10_000_000]
+    parser.add_argument("--lines", type=int, nargs="+", default=sizes)
+    costs = [cost(lines) for lines in parser.parse_args().lines]
+    print("\n| lines | tokens | encoding, µs a token | batching, µs a token | resident at most |")
+    print("|---:|---:|---:|---:|---:|")
+    print(*costs, sep="\n")
 
 
 if __name__ == "__main__":

@@ -89,8 +89,10 @@ class Int8Linear:
         """(rows, in) -> (rows, out)."""
         integers, largest = rounded_to_8_bits(x)
         # In place: a second large buffer, fresh from the system every time, costs ten times more.
-        y = torch._int_mm(integers, self.integers).to(x.dtype).mul_(self.steps).mul_(largest)
-        return y if self.bias is None else y.add_(self.bias)
+        y = torch._int_mm(integers, self.integers).to(x.dtype).mul_(self.steps)
+        if self.bias is None:
+            return y.mul_(largest)
+        return torch.addcmul(self.bias, y, largest, out=y)
 
 
 def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:

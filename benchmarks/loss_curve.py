@@ -1,0 +1,118 @@
+"""The fast and the readable training path from one seed: do their loss curves agree?
+
+    python benchmarks/loss_curve.py                    # 200 steps at full size, some minutes
+    python benchmarks/loss_curve.py --steps 20
+
+d_model 256, h 4, d_ff 1,024, 3 + 3 layers, vocabulary 8,000, batches of 128 x 16 tokens, in
+float32, without dropout. The readable path is the plain blocks, `torch.nn.functional.cross_entropy`
+and `torch.optim.AdamW`; the fast one is what `clearhead train` does. Both see the same
+batches, whose sides copy each other in reverse, so that there is something to learn.
+"""
+
+import argparse
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.blocks import decoder_mask, padding_mask, shift_right
+from clearhead.fast import FlatAdam, accelerate
+from clearhead.models import Transformer, TransformerConfig
+from clearhead.training.objective import translation_loss
+from clearhead.training.schedule import make_schedule
+
+BATCH, LENGTH, VOCABULARY, WARMUP, PEAK = 128, 16, 8_000, 50, 1e-3
+BETAS, EPS, CLIP, SMOOTHING = (0.9, 0.98), 1e-9, 1.0, 0.1
+
+
+def make_model() -> Transformer:
+    torch.manual_seed(1)
+    config = TransformerConfig(
+        VOCABULARY,
+        VOCABULARY,
+        LENGTH,
+        LENGTH,
+        d_model=256,
+        h=4,
+        d_ff=1024,
+        encoder_layers=3,
+        decoder_layers=3,
+        dropout=0.0,
+    )
+    return Transformer.from_config(config)
+
+
+class Readable:
+    """The formulas, and torch's optimiser."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model
+        self.adam = torch.optim.AdamW(model.parameters(), 0.0, BETAS, EPS, weight_decay=0.0)
+
+    def step(self, source: Tensor, labels: Tensor, lr: float) -> float:
+        """One update; the loss before it, a token."""
+        c = self.model.config
+        target = shift_right(labels, c.bos_id)
+        masks = padding_mask(source, c.pad_id), decoder_mask(target, c.pad_id)
+        memory = self.model.encode(source, masks[0])
+        output = self.model.project(self.model.decode(memory, masks[0], target, masks[1]))
+        loss = F.cross_entropy(
+            output.flatten(0, 1),
+            labels.flatten(),
+            ignore_index=c.pad_id,
+            label_smoothing=SMOOTHING,
+        )
+        self.adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self.adam.param_groups[0]["lr"] = lr
+        self.adam.step()
+        return float(loss.detach())
+
+
+class Fast:
+    """What `clearhead train` does in float32."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = accelerate(model).train()
+        self.optimizer = FlatAdam(self.model, BETAS, EPS, 0.0, torch.float32)
+
+    def step(self, source: Tensor, labels: Tensor, lr: float) -> float:
+        """As `Readable.step`."""
+        losses = translation_loss(self.model, source.numpy(), labels.numpy(), SMOOTHING)
+        losses.smoothed.backward()
+        self.optimizer.accumulate()
+        self.optimizer.step(lr, 1 / losses.tokens, CLIP)
+        return float(losses.smoothed.detach()) / losses.tokens
+
+
+def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Source and its reverse, of 4 to 16 tokens, filled up with padding."""
+    # Words near the front of the vocabulary come more often, as in a language.
+    ranks = torch.rand(BATCH, LENGTH, generator=generator).pow(3) * (VOCABULARY - 4)
+    source = ranks.long() + 4
+    lengths = torch.randint(4, LENGTH + 1, (BATCH, 1), generator=generator)
+    source = source.masked_fill(torch.arange(LENGTH) >= lengths, 0)
+    return source, source.flip(1).gather(1, (torch.arange(LENGTH) - lengths) % LENGTH)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=200)
+    steps = parser.parse_args().steps
+    model = make_model().train()
+    readable, fast = Readable(model), Fast(copy.deepcopy(model))
+    schedule = make_schedule("inverse_sqrt", PEAK, WARMUP, steps, 256)
+    generator, worst = torch.Generator().manual_seed(2), 0.0
+    print("| step | readable | fast | largest difference so far |\n|---:|---:|---:|---:|")
+    for step in range(1, steps + 1):
+        source, labels = batch(generator)
+        losses = [path.step(source, labels, schedule(step)) for path in (readable, fast)]
+        worst = max(worst, abs(losses[0] - losses[1]))
+        if step in (1, 10) or step % 20 == 0:
+            print(f"| {step} | {losses[0]:.5f} | {losses[1]:.5f} | {worst:.1e} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
