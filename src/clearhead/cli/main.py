@@ -15,9 +15,12 @@ import typer
 from clearhead import __version__
 from clearhead.cli import bench, compare, data
 from clearhead.cli.attention import attention
+from clearhead.cli.classify import classify
 from clearhead.cli.convert import convert
+from clearhead.cli.embed import embed
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
+from clearhead.cli.fill_mask import fill_mask
 from clearhead.cli.trace import trace
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
@@ -42,6 +45,9 @@ app.command()(export)
 app.command()(convert)
 app.command()(attention)
 app.command()(trace)
+app.command()(fill_mask)
+app.command()(embed)
+app.command()(classify)
 app.command()(verify)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

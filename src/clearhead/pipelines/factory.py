@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:  # for editors and type checkers, which run nothing
+    from clearhead.pipelines.classification import TextClassificationPipeline
+    from clearhead.pipelines.features import FeatureExtractionPipeline, SentenceSimilarityPipeline
+    from clearhead.pipelines.fill_mask import FillMaskPipeline
+    from clearhead.pipelines.tagging import TokenClassificationPipeline
     from clearhead.translation.pipeline import TranslationPipeline
     from clearhead.translation.translator import Translator
 
@@ -19,6 +23,13 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
 TASKS = {
     "translation": "clearhead.translation.pipeline:TranslationPipeline",
     "translation_en_to_fr": "clearhead.translation.pipeline:TranslationPipeline",
+    "fill-mask": "clearhead.pipelines.fill_mask:FillMaskPipeline",
+    "feature-extraction": "clearhead.pipelines.features:FeatureExtractionPipeline",
+    "sentence-similarity": "clearhead.pipelines.features:SentenceSimilarityPipeline",
+    "text-classification": "clearhead.pipelines.classification:TextClassificationPipeline",
+    "sentiment-analysis": "clearhead.pipelines.classification:TextClassificationPipeline",
+    "token-classification": "clearhead.pipelines.tagging:TokenClassificationPipeline",
+    "ner": "clearhead.pipelines.tagging:TokenClassificationPipeline",
 }
 
 
@@ -29,6 +40,38 @@ def pipeline(
     device: str = ...,
     threads: int | None = ...,
 ) -> "TranslationPipeline": ...
+@overload
+def pipeline(
+    task: Literal["fill-mask"], model: str | Path, device: str = ..., threads: int | None = ...
+) -> "FillMaskPipeline": ...
+@overload
+def pipeline(
+    task: Literal["feature-extraction"],
+    model: str | Path,
+    device: str = ...,
+    threads: int | None = ...,
+) -> "FeatureExtractionPipeline": ...
+@overload
+def pipeline(
+    task: Literal["sentence-similarity"],
+    model: str | Path,
+    device: str = ...,
+    threads: int | None = ...,
+) -> "SentenceSimilarityPipeline": ...
+@overload
+def pipeline(
+    task: Literal["text-classification", "sentiment-analysis"],
+    model: str | Path,
+    device: str = ...,
+    threads: int | None = ...,
+) -> "TextClassificationPipeline": ...
+@overload
+def pipeline(
+    task: Literal["token-classification", "ner"],
+    model: str | Path,
+    device: str = ...,
+    threads: int | None = ...,
+) -> "TokenClassificationPipeline": ...
 @overload
 def pipeline(task: str, model: str | Path, device: str = ..., threads: int | None = ...) -> Any: ...
 def pipeline(
@@ -48,5 +91,7 @@ def pipeline(
         near = get_close_matches(task, TASKS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise UserError(f"there is no task {task!r}{hint}; clearhead has {', '.join(TASKS)}")
+    if model is None and "translation" not in task:
+        raise UserError(f"{task} needs a model; give model=DIRECTORY or a name on the hub")
     module, _, name = TASKS[task].partition(":")
     return getattr(import_module(module), name).from_pretrained(model, device, threads)

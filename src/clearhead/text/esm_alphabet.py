@@ -8,6 +8,7 @@ from typing import Self
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text.model_files import read_lines, signs_of
+from clearhead.text.pieces import Place
 
 SIGNS = {"cls": "<cls>", "pad": "<pad>", "eos": "<eos>", "unk": "<unk>", "mask": "<mask>"}
 
@@ -59,6 +60,18 @@ class EsmAlphabet:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many proteins."""
         return [self.encode(text) for text in texts]
+
+    def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
+        """Ids of a protein, and where in the text each stands: every residue is a word."""
+        spans = [
+            (start, start + len(piece))
+            for found in re.finditer(
+                rf"{self._known.pattern}|\S+?(?={self._known.pattern}|\s|$)", text
+            )
+            for start, piece in [(found.start(), found[0])]
+        ]
+        places = [Place(start, end, word) for word, (start, end) in enumerate(spans)]
+        return self.encode(text), [None, *places, None]
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
         """Ids of residues, each one id even where it is <unk>, and of which residue each is."""

@@ -12,7 +12,7 @@ from tokenizers.processors import TemplateProcessing
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text.model_files import read_json, read_lines, signs_of
-from clearhead.text.pieces import ids_of, piece_of, without_lone_surrogates
+from clearhead.text.pieces import Place, ids_of, piece_of, without_lone_surrogates
 
 BERT_SIGNS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 GPT_SIGNS = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
@@ -56,6 +56,17 @@ class FastTokenizer:
         sound = [without_lone_surrogates(word) for word in words]
         found = self._engine.encode(sound, is_pretokenized=True)
         return found.ids, found.word_ids
+
+    def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
+        """Ids of a text, and where in it each stands (None: a sign that is not in the text)."""
+        found = self._engine.encode(without_lone_surrogates(text))
+        places = [
+            None if word is None or outside else Place(*span, word)
+            for span, word, outside in zip(
+                found.offsets, found.word_ids, found.special_tokens_mask, strict=True
+            )
+        ]
+        return found.ids, places
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; signs are left out."""

@@ -1,10 +1,19 @@
 """What every tokenizer asks of the engine of `tokenizers` in the same words."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tokenizers
 
 from clearhead.errors import UserError
+
+
+class Place(NamedTuple):
+    """Where a token stands in its text, text[start:end], and in which of its words, from 0."""
+
+    start: int
+    end: int
+    word: int
 
 
 def ids_of(engine: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:

@@ -1,0 +1,113 @@
+"""`clearhead classify`: what texts are, or what their words are, in a fine-tuned model's labels."""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from clearhead.cli.texts import Form, check_file, named_texts
+from clearhead.cli.warnings_on_stderr import warnings_on_stderr
+from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.pipelines.text_model import TextModel
+
+AT_ONCE = 512  # texts
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT]...", help="What to classify; without it, standard input."),
+]
+Model = Annotated[
+    str, typer.Option(help="Directory of a fine-tuned BERT or ESM-2 or of a run, or its name.")
+]
+Input = Annotated[
+    Path | None, typer.Option("--input", "-i", help="Read lines or FASTA from this file (or .gz).")
+]
+TopK = Annotated[int, typer.Option(help="Labels of each text, likeliest first; 0 means all.")]
+Words = Annotated[
+    Literal["none", "simple", "first", "max", "average"],
+    typer.Option(help="Of a tagger: how tokens become words and words groups; none leaves tokens."),
+]
+Format = Annotated[
+    Literal["text", "jsonl"], typer.Option(help="Columns with tabs between, or a JSON list a text.")
+]
+Truncate = Annotated[
+    bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
+Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
+
+Answer = Callable[[list[str]], list[list[dict[str, Any]]]]
+
+
+def classify(
+    model: Model,
+    text: Texts = None,
+    input: Input = None,
+    top_k: TopK = 1,
+    words: Words = "first",
+    format: Format = "text",
+    truncate: Truncate = False,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Label texts, or the words of texts, with probabilities; which of the two, the model says."""
+    if text and input:
+        raise UserError("both TEXT and --input are given; give one of them")
+    if top_k < 0:
+        raise UserError(f"--top-k {top_k} is no number of labels; give 1 or more, or 0 for all")
+    if input:
+        check_file(str(input))
+    from clearhead.pipelines.text_model import TextModel
+
+    with warnings_on_stderr(quiet):
+        reader = TextModel.from_pretrained(model, device, threads)
+        tags = "token" in reader.model.heads
+        answer = _tagger(reader, words) if tags else _classifier(reader, top_k, truncate)
+        show = _json if format == "jsonl" else _columns
+        for chunk in _chunks(text, input):
+            for line in show(answer(chunk), tags):
+                print(line, flush=True)
+
+
+def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
+    from clearhead.pipelines.classification import TextClassificationPipeline
+
+    classify = TextClassificationPipeline(reader, truncate)
+    return lambda texts: [ranked[: top_k or None] for ranked in classify.ranked(texts)]
+
+
+def _tagger(reader: "TextModel", words: Words) -> Answer:
+    from clearhead.pipelines.tagging import TokenClassificationPipeline
+
+    tag = TokenClassificationPipeline(reader)
+    return lambda texts: tag(texts, words)
+
+
+def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
+    """The texts, some at a time."""
+    form: Form = "auto" if input else "text"
+    every = iter(text) if text else (n.text for n in named_texts(str(input or "-"), form))
+    while chunk := list(islice(every, AT_ONCE)):
+        yield chunk
+
+
+def _json(answers: list[list[dict[str, Any]]], tags: bool) -> Iterator[str]:
+    yield from (json.dumps(answer, ensure_ascii=False) for answer in answers)
+
+
+def _columns(answers: list[list[dict[str, Any]]], tags: bool) -> Iterator[str]:
+    """A text's labels on one line; a tagger's words one a line, with an empty line after a text."""
+    for answer in answers:
+        if not tags:
+            yield "\t".join(f"{one['label']}\t{one['score']:.4f}" for one in answer)
+            continue
+        for one in answer:
+            label = one.get("entity_group", one.get("entity"))
+            yield f"{one['word']}\t{label}\t{one['score']:.4f}\t{one['start']}\t{one['end']}"
+        yield ""

@@ -1,0 +1,63 @@
+"""`clearhead fill-mask`: the likeliest words in place of a mask."""
+
+import json
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from clearhead.errors import UserError
+
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT]...", help="With a mask each; without it, lines of stdin."),
+]
+Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its name on the hub.")]
+TopK = Annotated[int, typer.Option(help="Candidates for each mask, likeliest first.")]
+Target = Annotated[
+    list[str] | None, typer.Option(help="Only these words; may be given several times.")
+]
+Format = Annotated[
+    Literal["text", "jsonl"], typer.Option(help="A table for eyes, or a JSON list a text.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
+Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
+
+
+def fill_mask(
+    model: Model,
+    text: Texts = None,
+    top_k: TopK = 5,
+    target: Target = None,
+    format: Format = "text",
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Say which words a model would put in place of [MASK] (ESM-2: <mask>), and how sure it is."""
+    texts = text or _lines()
+    from clearhead.pipelines.fill_mask import FillMaskPipeline
+
+    fill = FillMaskPipeline.from_pretrained(model, device, threads)
+    for one, found in zip(texts, fill(texts, top_k, target), strict=True):
+        if format == "jsonl":
+            print(json.dumps(found, ensure_ascii=False))
+            continue
+        if len(texts) > 1:
+            print(one)
+        several = isinstance(found[0], list)
+        for number, candidates in enumerate(found if several else [found], start=1):
+            _show(candidates, f"mask {number}  " if several else "")
+
+
+def _lines() -> list[str]:
+    """Standard input, which must be somebody's."""
+    if sys.stdin.isatty():
+        raise UserError("no text is given; give it in quotes, with a mask where a word is missing")
+    return [line for line in sys.stdin.read().splitlines() if line.strip()]
+
+
+def _show(candidates: list[dict[str, Any]], mask: str) -> None:
+    width = max(len(candidate["token_str"]) for candidate in candidates)
+    for candidate in candidates:
+        word = candidate["token_str"].ljust(width)
+        print(f"{mask}{candidate['score']:.4f}  {word}  {candidate['sequence']}")

@@ -1,0 +1,63 @@
+"""The texts of a command line: given as words, lines of a file, or records of FASTA."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal
+
+from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.pipelines.embedding import Named
+
+Form = Literal["auto", "text", "fasta"]
+STANDARD_INPUT = "standard input"
+
+
+def check_file(source: str) -> None:
+    """What can be said before torch is loaded."""
+    path = Path(source)
+    if source != "-" and not path.exists():
+        raise UserError(
+            f"cannot read {source}: no such file; expected a text or FASTA file in UTF-8, or - for "
+            "standard input"
+        )
+    if path.is_dir():
+        raise UserError(f"cannot read {source}: it is a directory; expected a text or FASTA file")
+
+
+def named_texts(source: str, form: Form = "auto") -> "Iterator[Named]":
+    """Every line with its number, or every sequence with its name, as they come.
+
+    Raises:
+        UserError: the file is no such thing; the line is named.
+    """
+    from clearhead.data.fasta import is_fasta
+    from clearhead.data.lines import open_binary
+
+    if source == "-":
+        yield from _named(sys.stdin.buffer, STANDARD_INPUT, form)
+        return
+    with open_binary(source) as stream:
+        known: Form = "fasta" if form == "auto" and is_fasta(source) else form
+        yield from _named(stream, source, known)
+
+
+def _named(stream: IO[bytes], origin: str, form: Form) -> "Iterator[Named]":
+    from clearhead.data.fasta import read_fasta
+    from clearhead.pipelines.embedding import Named
+    from clearhead.translation.lines import line_chunks
+
+    lines: Iterable[str] = chain.from_iterable(line_chunks(stream, origin))
+    if form == "auto":
+        every = iter(lines)
+        first = next(every, None)
+        form = "fasta" if first is not None and first.startswith(">") else "text"
+        lines = [] if first is None else chain([first], every)
+    if form == "fasta":
+        for record in read_fasta(lines, origin):
+            yield Named(record.name, record.sequence, record.header)
+    else:
+        for number, line in enumerate(lines, start=1):
+            yield Named(str(number), line)

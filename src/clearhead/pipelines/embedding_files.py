@@ -1,0 +1,141 @@
+"""Vectors into a file as they come: TSV for eyes and tables, npz for numpy.
+
+Neither keeps the vectors in memory. An npz says at its beginning how many there are, so they wait
+in a temporary file until that is known.
+"""
+
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Protocol, Self
+
+import numpy as np
+
+from clearhead.pipelines.embedding import Embedded
+
+Piece = Callable[[int], str]
+ROWS_AT_ONCE = 4096
+
+
+class Write(Protocol):
+    """Fills a file with what comes."""
+
+    def __call__(self, found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
+        """`width` is how many numbers a vector has."""
+
+
+def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
+    """A line a text: its name, then its numbers, nine digits, which is all that a float32 has."""
+    numbers = "\t%.9g" * width
+    file.write(("id" + "".join(f"\t{i}" for i in range(width)) + "\n").encode())
+    for embedded in found:
+        file.write(
+            f"{_cell(embedded.named.name)}{numbers % tuple(embedded.vectors.tolist())}\n".encode()
+        )
+        file.flush()
+
+
+def token_tsv(piece: Piece) -> Write:
+    """A line a token: the text's name, the place, the token, its numbers."""
+
+    def write(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
+        numbers = "\t%.9g" * width + "\n"
+        head = "id\tposition\ttoken" + "".join(f"\t{i}" for i in range(width)) + "\n"
+        file.write(head.encode())
+        for named, ids, vectors in found:
+            for place, (number, row) in enumerate(zip(ids, vectors.tolist(), strict=True)):
+                start = f"{_cell(named.name)}\t{place}\t{_cell(piece(number))}"
+                file.write((start + numbers % tuple(row)).encode())
+            file.flush()
+
+    return write
+
+
+def write_npz(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
+    """`ids`, `embeddings` (texts, d_model), and `headers` where the input was FASTA.
+
+    Unpooled, `embeddings` holds all tokens, one text after the other: those of text i are rows
+    offsets[i] to offsets[i + 1].
+    """
+    pooled, rows, offsets = True, 0, [0]
+    with tempfile.TemporaryFile() as vectors, Words() as names, Words() as headers:
+        for embedded in found:
+            pooled = embedded.vectors.ndim == 1
+            vectors.write(np.ascontiguousarray(embedded.vectors, np.float32).tobytes())
+            names.add(embedded.named.name)
+            headers.add(embedded.named.header)
+            rows += 1 if pooled else len(embedded.vectors)
+            offsets.append(rows)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            _member(archive, "ids", (len(offsets) - 1,), names.dtype, names.blocks())
+            if headers.longest:
+                _member(archive, "headers", (len(offsets) - 1,), headers.dtype, headers.blocks())
+            _member(archive, "embeddings", (rows, width), "<f4", _blocks(vectors))
+            if not pooled:
+                content = np.array(offsets, "<i8").tobytes()
+                _member(archive, "offsets", (len(offsets),), "<i8", [content])
+
+
+class Words:
+    """An array of texts that waits on the disk, for its width is known at the end only."""
+
+    def __init__(self) -> None:
+        self.longest = 0
+
+    def __enter__(self) -> Self:
+        self.file = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def add(self, text: str) -> None:
+        """One more; it holds no line feed."""
+        self.file.write(f"{text}\n".encode())
+        self.longest = max(self.longest, len(text))
+
+    @property
+    def dtype(self) -> str:
+        """As numpy writes it; a width of 0 is none."""
+        return f"<U{max(1, self.longest)}"
+
+    def blocks(self) -> Iterator[bytes]:
+        """The array's bytes, some rows at a time."""
+        self.file.seek(0)
+        while lines := list(islice(self.file, ROWS_AT_ONCE)):
+            texts = [line.decode().removesuffix("\n") for line in lines]
+            yield np.array(texts, dtype=self.dtype).tobytes()
+
+
+def _member(
+    archive: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    content: Iterable[bytes],
+) -> None:
+    """One array, as `numpy.save` writes it, its bytes given in pieces."""
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+        header: dict[str, Any] = {"descr": dtype, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(member, header)
+        for block in content:
+            member.write(block)
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    while block := file.read(1 << 20):
+        yield block
+
+
+def _cell(text: str) -> str:
+    return text.replace("\t", " ")
+
+
+def writer_for(output: Path | None, pooled: bool, piece: Piece) -> Write:
+    """By the file's ending; standard output is TSV."""
+    if output is not None and output.suffix == ".npz":
+        return write_npz
+    return write_tsv if pooled else token_tsv(piece)
