@@ -1,0 +1,92 @@
+"""One `EncoderBlock` under a look-ahead mask, on caches that `FusedGpt` keeps."""
+
+from typing import NamedTuple, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from clearhead.blocks import EncoderBlock, FeedForwardBlock, MultiHeadAttentionBlock
+from clearhead.blocks.activations import tanh_gelu
+from clearhead.fast.fused_parts import Function, around, softmax
+from clearhead.fast.fused_stack import norm
+from clearhead.fast.packed_linear import Pack, side_by_side
+from clearhead.fast.tanh_gelu import fast_tanh_gelu
+
+
+class Past(NamedTuple):
+    """What was written, as a layer sees it: views of the cache of `FusedGpt`.
+
+    Shapes: new_keys and new_values (rows, h, d_k), where this step's go; keys
+    (rows · h, seen, d_k) and values (rows · h, d_k, seen), this step's included;
+    hidden (rows, 1, seen), 0 = may look, or None where all may be seen.
+    """
+
+    new_keys: Tensor
+    new_values: Tensor
+    keys: Tensor
+    values: Tensor
+    hidden: Tensor | None
+
+
+class FusedGptLayer:
+    """Four products of weights where the readable block has six."""
+
+    def __init__(self, block: EncoderBlock, d_model: int, pack: Pack) -> None:
+        attention = cast(MultiHeadAttentionBlock, block.self_attention_block)
+        self.h, self.d_k = attention.h, attention.d_k
+        w_q, w_k, w_v = attention.w_q, attention.w_k, attention.w_v
+        # The scale of the scores, here once for all in the queries' weights.
+        self.project = side_by_side(pack, w_q, w_k, w_v, first_times=self.d_k**-0.5)
+        self.join = side_by_side(pack, attention.w_o)
+        self.feed_forward = _feed_forward(cast(FeedForwardBlock, block.feed_forward_block), pack)
+        self.around = around(block.residual_connections[0])
+        self.norms = [norm(r.get_submodule("norm"), d_model) for r in block.residual_connections]
+
+    def step(self, x: Tensor, past: Past) -> Tensor:
+        """One position of every row: (rows, d_model) -> the same."""
+        x = self.around(x, self.norms[0], lambda y: self.look_back(y, past))
+        return self.around(x, self.norms[1], self.feed_forward)
+
+    def read(self, x: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> Tensor:
+        """Whole prompts, whose keys and values are written down.
+
+        Shape:
+            x: (rows · width, d_model), keys: (rows, h, capacity, d_k),
+            values: (rows, h, d_k, capacity), allowed: (rows, 1, width, width)
+            -> (rows · width, d_model)
+        """
+
+        def attend(y: Tensor) -> Tensor:
+            heads = self.project(y).view(keys.shape[0], -1, 3, self.h, self.d_k)
+            query, key, value = heads.permute(2, 0, 3, 1, 4)  # (rows, h, width, d_k) each
+            keys[:, :, : key.shape[2]] = key
+            values[..., : key.shape[2]] = value.mT
+            x = F.scaled_dot_product_attention(
+                query, key, value, allowed, is_causal=allowed is None, scale=1.0
+            )
+            return self.join(x.transpose(1, 2).reshape(y.shape))
+
+        x = self.around(x, self.norms[0], attend)
+        return self.around(x, self.norms[1], self.feed_forward)
+
+    def look_back(self, y: Tensor, past: Past) -> Tensor:
+        """Write the new keys and values down; attend to all that was written."""
+        heads = self.project(y).view(-1, 3, self.h, self.d_k)
+        past.new_keys.copy_(heads[:, 1])
+        past.new_values.copy_(heads[:, 2])
+        query = heads[:, 0].reshape(-1, self.d_k, 1)
+        scores = torch.bmm(past.keys, query).view(heads.shape[0], self.h, -1)
+        if past.hidden is not None:
+            scores += past.hidden
+        weights = softmax(scores).view(past.keys.shape[0], -1, 1)
+        # (rows · h, d_k, seen) @ (rows · h, seen, 1)
+        return self.join(torch.bmm(past.values, weights).view(y.shape))
+
+
+def _feed_forward(block: FeedForwardBlock, pack: Pack) -> Function:
+    """The two products with the model's curve between them."""
+    first, second = side_by_side(pack, block.linear_1), side_by_side(pack, block.linear_2)
+    curve: Function = getattr(block, "activation", torch.relu)
+    bend = fast_tanh_gelu if curve is tanh_gelu else curve
+    return lambda x: second(bend(first(x)))
