@@ -16,6 +16,7 @@ from clearhead.decoding.next_token import NextToken
 from clearhead.decoding.options import DecodingOptions
 from clearhead.decoding.side_by_side import cores_for, on_cores, searches_at_once, side_by_side
 from clearhead.errors import UserError
+from clearhead.fast.memory import give_back_gaps
 from clearhead.models import Transformer
 
 
@@ -47,6 +48,7 @@ def decode(
             found = _decode_stream(engine, [sources[i] for i in stream], options, places)
             for i, hypotheses in zip(stream, found, strict=True):
                 results[i] = hypotheses
+            give_back_gaps()
     return results
 
 

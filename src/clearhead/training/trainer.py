@@ -14,6 +14,7 @@ from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.fast.flat_adam import FlatAdam
 from clearhead.fast.flat_muon import FlatMuon
+from clearhead.fast.memory import give_back_gaps
 from clearhead.fast.recompute import recompute_insides
 from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from clearhead.training.frozen import Frozen
@@ -90,6 +91,7 @@ class Trainer:
             finite=finite,
         )
         self._advance(report)
+        give_back_gaps()
         return report
 
     def _add_gradient(self) -> Losses:
