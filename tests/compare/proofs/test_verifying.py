@@ -23,10 +23,25 @@ def verification(*proofs: Proof) -> Verification:
 
 def test_the_text_says_numbers_bounds_and_how_many_are_missed() -> None:
     text = show(verification(GOOD, BAD), "text")
-    assert "met    float64   2.0e-12  3.0e-13  ≤ 1.0e-10 ours = theirs" in text
-    assert "MISSED float32   4.0e-03           ≤ 1.0e-05 mine = yours (two unlike)" in text
+    assert "met    float64   2.0e-12   3.0e-13  ≤ 1.0e-10 ours = theirs" in text
+    assert "MISSED float32   4.0e-03         —  ≤ 1.0e-05 mine = yours (two unlike)" in text
     assert "keras left out" in text and "1 of 2 are MISSED on this machine" in text
     assert "all 1 proofs hold" in show(verification(GOOD), "text")
+
+
+def test_every_column_stands_under_its_head() -> None:
+    head, first = show(verification(GOOD), "text").splitlines()[1:3]
+    for title, value in (("outputs", "2.0e-12"), ("gradients", "3.0e-13")):
+        assert head.index(title) + len(title) == first.index(value) + len(value)
+    for title, value in (("in", "float64"), ("bound", "≤"), ("claim", "ours = theirs")):
+        assert head.index(title) == first.index(value)
+
+
+def test_what_is_only_near_is_not_called_equal() -> None:
+    near = Proof("int8", "float32", "int8", 0.25, lambda: Finding(0.06), "≈")
+    assert "int8 ≈ float32" in show(verification(near), "text")
+    assert "| int8 | ≈ float32 |" in show(verification(near), "md")
+    assert json.loads(show(verification(near), "json"))["proofs"][0]["equal"] is False
 
 
 def test_the_page_is_a_table() -> None:
@@ -88,7 +103,8 @@ def test_a_missing_peer_that_was_asked_for_is_an_error_of_one_line() -> None:
 def test_every_file_of_proofs_is_somebodys() -> None:
     """But for those that are not a peer's, but shared."""
     shared = {"__init__", "peers", "proof", "report", "sizes", "tiny", "verifying", "exported",
-              "same_weights", "torch_layers", "fast_decoding"}  # fmt: skip
+              "same_weights", "torch_layers", "fast_decoding", "learning",
+              "precisions"}  # fmt: skip
     files = {path.stem for path in Path(peers.__file__).parent.glob("*.py")}
     assert files - shared == {peer.module.rsplit(".", 1)[1] for peer in PEERS.values()}
 

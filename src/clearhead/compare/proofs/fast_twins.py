@@ -7,16 +7,15 @@ from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.blocks import LayerNormalization, MultiHeadAttentionBlock
-from clearhead.compare.proofs import fast_decoding
+from clearhead.compare.proofs import fast_decoding, learning, precisions
 from clearhead.compare.proofs.proof import (
     Finding,
     Proof,
-    gradient,
+    gradient_pairs,
     in_both_precisions,
-    largest,
     scramble,
     side_by_side,
     worst,
@@ -25,7 +24,6 @@ from clearhead.compare.proofs.sizes import D_MODEL, HEADS, MASKS, queries_keys_v
 from clearhead.compare.proofs.tiny import batch, logits, tiny
 from clearhead.fast import (
     FastMultiHeadAttentionBlock,
-    FlatAdam,
     FusedLayerNormalization,
     SdpaMultiHeadAttentionBlock,
     accelerate,
@@ -41,7 +39,7 @@ SMOOTHING = 0.1
 
 
 def proofs() -> Iterator[Proof]:
-    """Parts, whole models, training; then what translates."""
+    """Parts, whole models, training; what translates, and what fewer bits lose."""
     block = "MultiHeadAttentionBlock"
     for kind in (FastMultiHeadAttentionBlock, SdpaMultiHeadAttentionBlock):
         yield from in_both_precisions(kind.__name__, block, partial(attention, kind))
@@ -58,8 +56,9 @@ def proofs() -> Iterator[Proof]:
         "projected_cross_entropy", "F.cross_entropy of the projection", loss
     )
     yield Proof("recompute_insides(Transformer)", "Transformer", "float32", 0.0, recomputed)
-    yield Proof("FlatAdam, 8 steps", "torch.optim.AdamW", "float32", 1e-5, adam)
+    yield from learning.proofs()
     yield from fast_decoding.proofs()
+    yield from precisions.proofs()
 
 
 def attention(kind: Any, dtype: torch.dtype) -> Finding:
@@ -73,17 +72,10 @@ def attention(kind: Any, dtype: torch.dtype) -> Finding:
             lambda q, k, v: twin(q, k, v, mask),
             lambda q, k, v: readable(q, k, v, mask),
             queries_keys_values(dtype),
-            lambda: pairs(twin, readable),
+            lambda: gradient_pairs(twin, readable),
         )
 
     return worst(map(find, MASKS.values()))
-
-
-def pairs(twin: nn.Module, readable: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
-    """The gradients of both, by name."""
-    own = dict(readable.named_parameters())
-    for name, parameter in twin.named_parameters():
-        yield gradient(parameter), gradient(own[name])
 
 
 def norm(dtype: torch.dtype) -> Finding:
@@ -93,7 +85,7 @@ def norm(dtype: torch.dtype) -> Finding:
         readable = LayerNormalization(features, EPS)
         scramble(readable, dtype)
         twin = FusedLayerNormalization.twin(copy.deepcopy(readable))
-        return side_by_side(twin, readable, [source(dtype)], lambda: pairs(twin, readable))
+        return side_by_side(twin, readable, [source(dtype)], lambda: gradient_pairs(twin, readable))
 
     return worst(map(find, (None, D_MODEL)))
 
@@ -107,7 +99,7 @@ def accelerated(twins: frozenset[str], order: Order, dtype: torch.dtype) -> Find
         lambda: logits(fast, src, tgt),
         lambda: logits(readable, src, tgt),
         [],
-        lambda: pairs(fast, readable),
+        lambda: gradient_pairs(fast, readable),
     )
 
 
@@ -137,25 +129,5 @@ def recomputed() -> Finding:
         lambda: logits(forgetting, src, tgt),
         lambda: logits(readable, src, tgt),
         [],
-        lambda: pairs(forgetting, readable),
+        lambda: gradient_pairs(forgetting, readable),
     )
-
-
-def adam() -> Finding:
-    """All parameters after eight steps with clipped gradients and weight decay."""
-    ours = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
-    theirs = copy.deepcopy(ours)
-    flat = FlatAdam(ours, (0.9, 0.98), 1e-9, 0.1)
-    adamw = torch.optim.AdamW(
-        theirs.parameters(), lr=3e-3, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1
-    )
-    for _ in range(8):
-        x = torch.randn(4, 5)
-        for model in (ours, theirs):
-            (100 * model(x).square().sum()).backward()
-        flat.accumulate()
-        flat.step(3e-3, 1.0, 1.0)
-        nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
-        adamw.step()
-        adamw.zero_grad()
-    return Finding(largest(zip(ours.parameters(), theirs.parameters(), strict=True)))

@@ -34,18 +34,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """`ours` computes what `theirs` computes, up to `bound`."""
+    """`ours` computes what `theirs` computes, up to `bound`; "≈" where it does so only nearly."""
 
     ours: str
     theirs: str
     precision: str
     bound: float
     find: Callable[[], Finding]
+    sign: str = "="
 
     @property
     def claim(self) -> str:
         """In one line."""
-        return f"{self.ours} = {self.theirs}"
+        return f"{self.ours} {self.sign} {self.theirs}"
 
 
 def in_both_precisions(
@@ -117,6 +118,11 @@ def named_gradients(
     assert own.keys() == theirs.keys(), f"{sorted(own)} are not {sorted(theirs)}"
     for name, parameter in own.items():
         yield gradient(parameter), theirs[name]
+
+
+def gradient_pairs(one: nn.Module, other: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    """Of two modules whose parameters have the same names."""
+    yield from named_gradients(one, {n: gradient(p) for n, p in other.named_parameters()})
 
 
 def scramble(module: nn.Module, dtype: torch.dtype = torch.float32) -> None:

@@ -10,6 +10,11 @@ from clearhead.compare.proofs.peers import PEERS
 from clearhead.compare.proofs.verifying import Verdict, Verification
 
 FORMAT_VERSION = 1
+NONE = "—"
+LEGEND = (
+    "outputs, gradients: the largest difference of any number found now; "
+    f"{NONE}: nothing learns there (decoding, optimisers, exports, weights that are only watched)"
+)
 Format = Literal["text", "md", "json"]
 
 
@@ -26,8 +31,10 @@ def as_text(found: Verification, machine: Machine) -> Iterator[str]:
     """A block a peer."""
     for peer, versions in found.versions.items():
         yield f"{peer}: {PEERS[peer].title} ({versions})"
+        yield f"  {'':6} {'in':8} {'outputs':>8} {'gradients':>9}  {'bound':9} claim"
         yield from text_rows(v for v in found.verdicts if v.peer == peer)
         yield ""
+    yield LEGEND
     yield f"{machine}"
     yield from found.remarks
     yield summary(found)
@@ -40,7 +47,7 @@ def text_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
         precision, bound = verdict.proof.precision, verdict.proof.bound
         note = f" ({verdict.finding.note})" if verdict.finding.note else ""
         yield (
-            f"  {word(verdict):6} {precision:8} {outputs:>8} {gradients:>8}  ≤ {small(bound):<7} "
+            f"  {word(verdict):6} {precision:8} {outputs:>8} {gradients:>9}  ≤ {small(bound):<7} "
             f"{verdict.proof.claim}{note}"
         )
 
@@ -52,18 +59,18 @@ def as_markdown(found: Verification, machine: Machine) -> Iterator[str]:
         yield f"\n### {peer}: {PEERS[peer].title} ({versions})\n"
         yield from markdown_rows(v for v in found.verdicts if v.peer == peer)
     yield ""
-    yield from (f"- {remark}" for remark in [*found.remarks, summary(found)])
+    yield from (f"- {remark}" for remark in [LEGEND, *found.remarks, summary(found)])
 
 
 def markdown_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
     """With the head of the table."""
     yield "| ours | theirs | in | outputs | gradients | bound | |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---:|---:|---:|---|"
     for v in verdicts:
         outputs, gradients = numbers(v)
         note = f"; {v.finding.note}" if v.finding.note else ""
         yield (
-            f"| {v.proof.ours} | {v.proof.theirs} | {v.proof.precision} | {outputs} "
+            f"| {v.proof.ours} | {v.proof.sign} {v.proof.theirs} | {v.proof.precision} | {outputs} "
             f"| {gradients} | {small(v.proof.bound)} | {word(v)}{note} |"
         )
 
@@ -88,6 +95,7 @@ def json_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
             "peer": v.peer,
             "ours": v.proof.ours,
             "theirs": v.proof.theirs,
+            "equal": v.proof.sign == "=",
             "precision": v.proof.precision,
             "outputs": _finite(v.finding.outputs),
             "gradients": _finite(v.finding.gradients),
@@ -108,7 +116,7 @@ def _finite(number: float | None) -> float | None:
 def numbers(verdict: Verdict) -> tuple[str, str]:
     """The largest differences of outputs and of gradients."""
     gradients = verdict.finding.gradients
-    return small(verdict.finding.outputs), "" if gradients is None else small(gradients)
+    return small(verdict.finding.outputs), NONE if gradients is None else small(gradients)
 
 
 def small(number: float) -> str:

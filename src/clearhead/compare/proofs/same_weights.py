@@ -52,13 +52,15 @@ def same_linear(ours: nn.Linear, theirs: nn.Linear) -> Iterator[Same]:
 
 
 def same_attention(ours: Any, theirs: nn.MultiheadAttention) -> Iterator[Same]:
-    """torch stacks queries, keys and values."""
-    for number, linear in enumerate((ours.w_q, ours.w_k, ours.w_v)):
-        rows = slice(number * ours.d_model, (number + 1) * ours.d_model)
+    """Of our block, or of chapter 3, which writes its names with a capital."""
+    names = "wqkvo" if hasattr(ours, "w_q") else "Wqkvo"
+    *projections, out = (getattr(ours, f"{names[0]}_{role}") for role in names[1:])
+    for number, linear in enumerate(projections):  # torch stacks queries, keys and values
+        rows = slice(number * linear.out_features, (number + 1) * linear.out_features)
         yield Same(linear.weight, theirs.in_proj_weight, rows)
         if linear.bias is not None:
             yield Same(linear.bias, theirs.in_proj_bias, rows)
-    yield from same_linear(ours.w_o, theirs.out_proj)
+    yield from same_linear(out, theirs.out_proj)
 
 
 def same_norm(ours: Any, theirs: nn.LayerNorm) -> Iterator[Same]:

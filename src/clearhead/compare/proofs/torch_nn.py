@@ -23,13 +23,11 @@ from clearhead.compare.proofs.proof import (
     Finding,
     Proof,
     in_both_precisions,
-    largest,
     side_by_side,
     worst,
 )
 from clearhead.compare.proofs.same_weights import (
     Same,
-    copy_weights,
     held,
     same_attention,
     same_linear,
@@ -97,15 +95,24 @@ def pure_attention(dtype: torch.dtype) -> Finding:
 
 
 def chapter_3(dtype: torch.dtype) -> Finding:
-    """The lesson's own class, and the weights that it returns."""
+    """The lesson's own class, and the weights that it returns, both with a gradient."""
     ours = MultiHeadAttention(D_MODEL, HEADS).to(dtype)
-    block = MultiHeadAttentionBlock(D_MODEL, HEADS, 0.0)
-    block.load_state_dict({name.replace("W_", "w_"): t for name, t in ours.state_dict().items()})
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True, dtype=dtype)
-    copy_weights(same_attention(block.to(dtype), theirs))
-    x = source(dtype)
-    mine, other = ours(x), theirs(x, x, x, average_attn_weights=False)
-    return Finding(largest(zip(mine, other, strict=True)))
+    same = list(same_attention(ours, theirs))
+    return held(
+        ours,
+        same,
+        (
+            lambda x: _laid_out(*ours(x)),
+            lambda x: _laid_out(*theirs(x, x, x, average_attn_weights=False)),
+        ),
+        [source(dtype)],
+    )
+
+
+def _laid_out(output: Tensor, weights: Tensor) -> Tensor:
+    """Everything that an attention returns, in a row."""
+    return torch.cat([output.flatten(), weights.flatten()])
 
 
 def norm(dtype: torch.dtype) -> Finding:
