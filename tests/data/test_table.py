@@ -50,7 +50,7 @@ def test_json_numbers_and_truth_values_are_labels_too(tmp_path: Path) -> None:
 
 def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) -> None:
     (row,) = read_table(write(tmp_path / "a.csv", "sequence,label\nACGT,1\n"))
-    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; "):
+    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; say"):
         column(row, "text")
 
 

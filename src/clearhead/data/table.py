@@ -54,7 +54,7 @@ def column(row: Row, name: str) -> Any:
     if name not in row.values:
         raise UserError(
             f"{row.place}: there is no column {name!r} among {', '.join(map(str, row.values))}; "
-            "name one of these in the recipe's data section (data.text, data.label, …)"
+            "say which is which, as in --set data.text=NAME --set data.label=NAME"
         )
     return row.values[name]
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from clearhead.data.labelled import LabelledText, read_labelled_texts
 from clearhead.data.labelled_batches import Example
 from clearhead.errors import UserError
+from clearhead.text import PretrainedTokenizer
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.training.task import Score, Words
 from clearhead.training.tasks.tuning import Tuning
@@ -37,6 +38,17 @@ class Classification(Tuning):
             d, recipe.run.seed, lambda path: read_labelled_texts(path, d.text, d.label, d.pair)
         )
 
+    @classmethod
+    def refuse(
+        cls, recipe: ClassificationRecipe, labels: Sequence[str], tokenizer: PretrainedTokenizer
+    ) -> None:
+        """A second text where the model reads one."""
+        if recipe.data.pair is not None and not isinstance(tokenizer, FastTokenizer):
+            raise UserError(
+                f"this model reads one text at a time, so data.pair={recipe.data.pair!r} does not "
+                "do; give a BERT, or leave data.pair out"
+            )
+
     @property
     def words(self) -> Words:
         """How it is spoken of."""
@@ -51,11 +63,7 @@ class Classification(Tuning):
         if self.recipe.data.pair is None:
             found = self.tokenizer.encode_batch([item.text for item in items])
             return [Example(ids, None, t) for ids, t in zip(found, targets, strict=True)]
-        if not isinstance(self.tokenizer, FastTokenizer):
-            raise UserError(
-                f"a {type(self.model).__name__} reads one text at a time, so data.pair="
-                f"{self.recipe.data.pair!r} does not do; give a BERT, or leave it out"
-            )
+        assert isinstance(self.tokenizer, FastTokenizer)  # `refuse`
         pairs = [self.tokenizer.encode_pair(item.text, item.pair or "") for item in items]
         return [Example(*pair, t) for pair, t in zip(pairs, targets, strict=True)]
 

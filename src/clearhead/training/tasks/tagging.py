@@ -7,12 +7,11 @@ from clearhead.data.labelled import LabelledWords
 from clearhead.data.labelled_batches import NOTHING, Example
 from clearhead.data.labelled_words import Columns, read_labelled_words
 from clearhead.errors import UserError
+from clearhead.text import PretrainedTokenizer
 from clearhead.text.esm_alphabet import EsmAlphabet
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.word_labels import gather, spread
 from clearhead.training.confusion import Confusion
-from clearhead.training.precision import Ground
-from clearhead.training.run_directory import RunDirectory
 from clearhead.training.span_score import are_span_labels, span_f1
 from clearhead.training.task import Score, Words
 from clearhead.training.tasks import classification
@@ -32,15 +31,16 @@ class Tagging(Tuning):
     item = LabelledWords
     recipe: TaggingRecipe
 
-    def __init__(self, recipe: TaggingRecipe, run: RunDirectory, ground: Ground) -> None:
-        super().__init__(recipe, run, ground)
-        _check_metric(recipe, self.examples.labels)
-
     @classmethod
-    def check(cls, recipe: TaggingRecipe) -> None:
-        """Also refuse spans where there are none."""
-        super().check(recipe)
-        _check_metric(recipe, cls.read(recipe).labels)
+    def refuse(
+        cls, recipe: TaggingRecipe, labels: Sequence[str], tokenizer: PretrainedTokenizer
+    ) -> None:
+        """Spans where labels tell none."""
+        if recipe.run.metric == "span_f1" and not are_span_labels(labels):
+            raise UserError(
+                "run.metric=span_f1 needs labels that tell spans (O, B-NAME, I-NAME), and these "
+                f"are {', '.join(labels[:8])}; give run.metric=accuracy"
+            )
 
     @classmethod
     def read(cls, recipe: TaggingRecipe) -> Examples[LabelledWords]:
@@ -96,11 +96,3 @@ class Tagging(Tuning):
     def _pieces(self, item: LabelledWords) -> tuple[list[int], list[int | None]]:
         assert isinstance(self.tokenizer, FastTokenizer | EsmAlphabet)  # those with such a head
         return self.tokenizer.encode_words(item.words)
-
-
-def _check_metric(recipe: TaggingRecipe, labels: Sequence[str]) -> None:
-    if recipe.run.metric == "span_f1" and not are_span_labels(labels):
-        raise UserError(
-            f"run.metric=span_f1 needs labels that tell spans (O, B-NAME, I-NAME), and these are "
-            f"{', '.join(labels[:8])}; give run.metric=accuracy"
-        )

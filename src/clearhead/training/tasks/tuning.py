@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from clearhead.data.labelled_batches import NOTHING, Example, LabelledBatch, LabelledBatches
 from clearhead.pretrained import load
 from clearhead.pretrained.new_heads import Answer
+from clearhead.text import PretrainedTokenizer
 from clearhead.training.confusion import Confusion
 from clearhead.training.lengths import in_steps
 from clearhead.training.objective import Losses
@@ -48,6 +49,7 @@ class Tuning(ABC):
         self.recipe, self.ground, self.base = recipe, ground, run.root / "base"
         self.examples = self._prepare(run)
         model, self.tokenizer = load(self.base)
+        self.refuse(recipe, self.examples.labels, self.tokenizer)
         self.model = arrange(model, recipe.tune)
         config: Any = model.config
         self.longest = min(recipe.data.max_length or config.seq_len, config.seq_len)
@@ -60,8 +62,16 @@ class Tuning(ABC):
 
     @classmethod
     def check(cls, recipe: Any) -> None:
-        """Refuse files and models that do not do."""
-        begin_with(recipe.model, cls.answer, cls.read(recipe).labels)
+        """Refuse files and models that do not do, or do not go together."""
+        labels = cls.read(recipe).labels
+        model, tokenizer = begin_with(recipe.model, cls.answer, labels)
+        cls.refuse(recipe, labels, tokenizer)
+        arrange(model, recipe.tune)
+
+    @classmethod
+    @abstractmethod
+    def refuse(cls, recipe: Any, labels: Sequence[str], tokenizer: PretrainedTokenizer) -> None:
+        """Refuse what only this kind of labels can refuse."""
 
     @classmethod
     @abstractmethod
