@@ -21,6 +21,7 @@ from clearhead.cli.embed import embed
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import export
 from clearhead.cli.fill_mask import fill_mask
+from clearhead.cli.generate import generate
 from clearhead.cli.trace import trace
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
@@ -45,6 +46,7 @@ app.command()(export)
 app.command()(convert)
 app.command()(attention)
 app.command()(trace)
+app.command()(generate)
 app.command()(fill_mask)
 app.command()(embed)
 app.command()(classify)

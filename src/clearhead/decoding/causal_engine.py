@@ -57,9 +57,8 @@ class CausalEngine:
         Raises:
             UserError: a precision that these blocks or this device cannot compute in.
         """
-        fusible = can_fuse_gpt(model)
-        _check(model, precision, fusible)
-        if not fusible:
+        cls.check(model, precision)
+        if not can_fuse_gpt(model):
             return cls.readable(model)
         key = precision, rows == 1
         known = _prepared.setdefault(model, {})
@@ -67,6 +66,23 @@ class CausalEngine:
         if key not in known or known[key][0] != state:
             known[key] = state, cls._fused(model, _pack_for(model, precision, rows))
         return cast(Self, known[key][1])
+
+    @staticmethod
+    def check(model: Gpt, precision: Precision) -> None:
+        """Whether it can be computed so; the errors of `of`, before anything is prepared."""
+        if precision not in PACKS:
+            raise UserError(f"precision {precision!r} is unknown; give {', '.join(PACKS)} or auto")
+        device = next(model.parameters()).device
+        if precision != "float32" and device.type != "cpu":
+            raise UserError(
+                f"precision {precision} is for processors, and this model is on {device}; "
+                "give precision float32 or device cpu"
+            )
+        if precision != "float32" and not can_fuse_gpt(model):
+            raise UserError(
+                f"precision {precision} needs a model of the library's own blocks, and this one "
+                "has others or is being watched; give precision float32"
+            )
 
     @classmethod
     def _fused(cls, model: Gpt, pack: Pack) -> Self:
@@ -95,24 +111,6 @@ def _pack_for(model: Gpt, precision: Precision, rows: int) -> Pack:
     if precision == "float32" and rows == 1 and weight.device.type == "cpu":
         return RowLinear
     return PACKS[precision]
-
-
-def _check(model: Gpt, precision: Precision, fusible: bool) -> None:
-    if precision not in PACKS:
-        raise UserError(f"precision {precision!r} is unknown; give {', '.join(PACKS)} or auto")
-    if precision == "float32":
-        return
-    device = next(model.parameters()).device
-    if device.type != "cpu":
-        raise UserError(
-            f"precision {precision} is for processors, and this model is on {device}; "
-            "give precision float32 or device cpu"
-        )
-    if not fusible:
-        raise UserError(
-            f"precision {precision} needs a model of the library's own blocks, and this one has "
-            "others or is being watched; give precision float32"
-        )
 
 
 Key = tuple[Precision, bool]

@@ -61,6 +61,7 @@ class Writing:
         rooms = [engine.config.seq_len - len(prompt) + 1 for prompt in prompts]
         self.limits = [min(options.max_new_tokens, room) for room in rooms]
         self.points = Points(seeds)
+        self.last: Tensor | None = None  # (rows,) the tokens of the step before
         ids, real = self._side_by_side(prompts)
         self.decoder = engine.new_decoder()
         self.hidden = self.decoder.start(ids, real, max(self.limits) - 1)
@@ -93,7 +94,7 @@ class Writing:
             if len(self.written[text]) == self.limits[text]:
                 full = self.limits[text] < self.options.max_new_tokens
                 self.endings[text] = "positions" if full else "length"
-        self._last = last
+        self.last = last
         return new
 
     def stop(self, text: int) -> None:
@@ -102,8 +103,8 @@ class Writing:
 
     def _choose(self) -> Tensor:
         """(rows,) the next token of every row."""
-        if any(self.written):
-            self._advance()
+        if self.last is not None:
+            self._advance(self.last)
         options, likeliest = self.options, self.engine.likeliest
         if options.greedy and self.seen is None and likeliest is not None:
             return likeliest(self.hidden, lambda logits: None)
@@ -114,10 +115,9 @@ class Writing:
             return logits.argmax(dim=1)
         return sample(logits, options, self.points.next(logits.device))
 
-    def _advance(self) -> None:
+    def _advance(self, last: Tensor) -> None:
         """The last tokens go in; who is done leaves."""
         going_on = [row for row, text in enumerate(self.texts) if self.endings[text] is None]
-        last = self._last
         if len(self.texts) - len(going_on) >= LEAVING * len(self.texts):
             rows = torch.tensor(going_on, device=last.device)
             self.decoder.keep(rows)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.pipelines.classification import TextClassificationPipeline
     from clearhead.pipelines.features import FeatureExtractionPipeline, SentenceSimilarityPipeline
     from clearhead.pipelines.fill_mask import FillMaskPipeline
+    from clearhead.pipelines.generation import TextGenerationPipeline
     from clearhead.pipelines.tagging import TokenClassificationPipeline
     from clearhead.translation.pipeline import TranslationPipeline
     from clearhead.translation.translator import Translator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
 TASKS = {
     "translation": "clearhead.translation.pipeline:TranslationPipeline",
     "translation_en_to_fr": "clearhead.translation.pipeline:TranslationPipeline",
+    "text-generation": "clearhead.pipelines.generation:TextGenerationPipeline",
     "fill-mask": "clearhead.pipelines.fill_mask:FillMaskPipeline",
     "feature-extraction": "clearhead.pipelines.features:FeatureExtractionPipeline",
     "sentence-similarity": "clearhead.pipelines.features:SentenceSimilarityPipeline",
@@ -40,6 +42,13 @@ def pipeline(
     device: str = ...,
     threads: int | None = ...,
 ) -> "TranslationPipeline": ...
+@overload
+def pipeline(
+    task: Literal["text-generation"],
+    model: str | Path,
+    device: str = ...,
+    threads: int | None = ...,
+) -> "TextGenerationPipeline": ...
 @overload
 def pipeline(
     task: Literal["fill-mask"], model: str | Path, device: str = ..., threads: int | None = ...

@@ -1,0 +1,171 @@
+"""`clearhead generate`: a GPT writes on, to the terminal as it goes."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from clearhead.cli.warnings_on_stderr import warnings_on_stderr
+from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.pipelines.told import Told
+
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PROMPT]...", help="What to continue; without it, lines of stdin."),
+]
+Model = Annotated[
+    str, typer.Option(help="Directory of a GPT-2 or of a training run, or a name on the hub.")
+]
+Input = Annotated[Path | None, typer.Option("--input", "-i", help="A prompt a line of this file.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
+]
+MaxNewTokens = Annotated[int, typer.Option(help="Most tokens of a continuation.")]
+Temperature = Annotated[
+    float, typer.Option(help="0 is greedy; below 1 bolder about the likely, above 1 wilder.")
+]
+TopK = Annotated[int, typer.Option(help="Only the K likeliest tokens; 0 allows all.")]
+TopP = Annotated[float, typer.Option(help="Only the likeliest that make up this probability.")]
+MinP = Annotated[float, typer.Option(help="Only tokens this many times as likely as the best.")]
+Penalty = Annotated[
+    float, typer.Option(help="Above 1: what the text already holds becomes less likely.")
+]
+Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Same seed, same text; the next text has the next.", show_default="random"),
+]
+Stop = Annotated[
+    list[str] | None, typer.Option(help="End before this string; may be given several times.")
+]
+Samples = Annotated[int, typer.Option(help="Continuations of each prompt.")]
+Echo = Annotated[bool, typer.Option(help="Show the prompt before its continuation.")]
+Format = Annotated[
+    Literal["text", "jsonl"], typer.Option(help="Text, or a JSON object a continuation.")
+]
+BatchSize = Annotated[int, typer.Option(help="Texts written side by side, where not streamed.")]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        help="Show characters as they come, one text after the other.",
+        show_default="on a terminal, or for one text",
+    ),
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
+Precision = Annotated[
+    Literal["auto", "float32", "bfloat16", "int8"],
+    typer.Option(help="Number format of the products; auto is the fastest here, often int8."),
+]
+Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
+
+
+def generate(
+    model: Model,
+    prompt: Texts = None,
+    input: Input = None,
+    output: Output = None,
+    max_new_tokens: MaxNewTokens = 100,
+    temperature: Temperature = 1.0,
+    top_k: TopK = 50,
+    top_p: TopP = 1.0,
+    min_p: MinP = 0.0,
+    repetition_penalty: Penalty = 1.0,
+    greedy: Greedy = False,
+    seed: Seed = None,
+    stop: Stop = None,
+    samples: Samples = 1,
+    echo: Echo = True,
+    format: Format = "text",
+    stream: Stream = None,
+    batch_size: BatchSize = 16,
+    device: Device = "auto",
+    precision: Precision = "float32",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Continue PROMPT, or each line of a file or of standard input; a blank line starts afresh."""
+    _check(prompt, input, output, samples, batch_size)
+    from clearhead.decoding.sampling_options import SamplingOptions
+    from clearhead.pipelines.stop_strings import StopStrings
+    from clearhead.pipelines.text_generator import TextGenerator
+    from clearhead.pipelines.told import Told
+
+    options = SamplingOptions(
+        max_new_tokens, 0.0 if greedy else temperature, top_k, top_p, min_p, repetition_penalty
+    )
+    StopStrings(stop or ())
+    with warnings_on_stderr(quiet):
+        writer = TextGenerator.from_pretrained(model, device, threads, precision)
+        told = Told(writer, options, tuple(stop or ()), seed, format, echo)
+        one = prompt is not None and len(prompt) * samples == 1
+        if stream is None:
+            stream = format == "text" and output is None and (one or sys.stdout.isatty())
+        _pour(told, _prompts(prompt, input, samples), output, 1 if stream else batch_size)
+
+
+def _check(
+    prompt: list[str] | None,
+    input: Path | None,
+    output: Path | None,
+    samples: int,
+    batch_size: int,
+) -> None:
+    """What can be said before torch is loaded."""
+    if prompt and input:
+        raise UserError("both PROMPT and --input are given; give one of them")
+    if input and not input.exists():
+        raise UserError(f"cannot read {input}: no such file; expected a text file in UTF-8")
+    if output and output.is_dir():
+        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    for name, value in (("--samples", samples), ("--batch-size", batch_size)):
+        if value < 1:
+            raise UserError(f"{name} {value} is no number of texts; give 1 or more")
+
+
+def _prompts(prompt: list[str] | None, input: Path | None, samples: int) -> Iterator[list[str]]:
+    """What there is to continue, each prompt as often as wanted, a list at a time."""
+    for chunk in _chunks(prompt, input):
+        yield [one for one in chunk for _ in range(samples)]
+
+
+def _chunks(prompt: list[str] | None, input: Path | None) -> Iterator[list[str]]:
+    from clearhead.data.lines import open_binary
+    from clearhead.translation.lines import line_chunks
+
+    if prompt:
+        yield prompt
+    elif input:
+        with open_binary(input) as lines:
+            yield from line_chunks(lines, str(input))
+    elif sys.stdin.isatty():
+        print("Type the beginning of a text, Enter continues it, Ctrl-D ends.", file=sys.stderr)
+        while line := sys.stdin.readline():
+            yield [line.rstrip("\r\n")]
+    else:
+        yield from line_chunks(sys.stdin.buffer, "standard input")
+
+
+def _pour(told: "Told", chunks: Iterable[list[str]], output: Path | None, rows: int) -> None:
+    """To standard output as it comes; a file appears whole."""
+    from clearhead.files import atomic_save
+
+    def fill(path: Path) -> None:
+        with path.open("wb") as file:
+            for part in parts:
+                file.write(part)
+
+    groups = (chunk[i : i + rows] for chunk in chunks for i in range(0, len(chunk), rows))
+    parts = (part for group in groups for part in told(group))
+    if output is None:
+        for part in parts:
+            sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+    elif output.exists() and not output.is_file():  # a pipe or a device cannot be replaced
+        fill(output)
+    else:
+        atomic_save(output, fill)
