@@ -10,7 +10,7 @@ import math
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 from random import Random
 
 Side = tuple[str, ...]
@@ -74,15 +74,10 @@ class WeightedGrammar:
             return {(symbol,): 1.0}
         found: dict[Side, float] = {}
         for p, side in self.rules[symbol]:
-            partial: dict[Side, float] = {(): p}
-            for part in side:
-                partial = {
-                    left + right: p_left * p_right
-                    for left, p_left in partial.items()
-                    for right, p_right in self.sentences(part).items()
-                }
-            for words, probability in partial.items():
-                found[words] = found.get(words, 0.0) + probability
+            parts = [self.sentences(part).items() for part in side]
+            for choice in product(*parts):  # one sentence of each part
+                words = tuple(word for part, _ in choice for word in part)
+                found[words] = found.get(words, 0.0) + p * math.prod(q for _, q in choice)
         return found
 
     def _mean(self, worth: Worth) -> float:

@@ -52,23 +52,24 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
         UserError: fewer pieces can be learned from this text, or than it has characters.
     """
     signs = list(BERT_SIGNS.values())
-    engine = tokenizers.Tokenizer(models.WordPiece(unk_token=BERT_SIGNS["unk"]))
-    engine.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    engine.decoder = decoders.WordPiece()
     alphabet = _common_characters(texts)
-    # Each character may begin a word or go on with one.
-    _refuse_small(vocab_size, 2 * len(alphabet) + len(signs), "the characters and signs")
+    # Each character may begin a word or go on with one. The trainer would number these at
+    # random, and break ties by number; what is given as a special token keeps its place.
+    fixed = [*signs, *alphabet, *(f"##{character}" for character in alphabet)]
+    _refuse_small(vocab_size, len(fixed), "the characters and signs")
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=2,
-        initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
-        special_tokens=signs,
+        special_tokens=fixed,
         show_progress=False,
     )
-    engine.train_from_iterator(map(without_lone_surrogates, texts), trainer)
-    _refuse_large(vocab_size, engine)
+    learner = _bert_engine(models.WordPiece(unk_token=BERT_SIGNS["unk"]))
+    learner.train_from_iterator(map(without_lone_surrogates, texts), trainer)
+    _refuse_large(vocab_size, learner)
+    vocabulary = models.WordPiece(learner.get_vocab(), unk_token=BERT_SIGNS["unk"])
+    engine = _bert_engine(vocabulary)
+    engine.add_special_tokens(signs)
     first, last = BERT_SIGNS["cls"], BERT_SIGNS["sep"]
     engine.post_processor = TemplateProcessing(
         single=f"{first} $A {last}",
@@ -76,6 +77,14 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
         special_tokens=[(sign, engine.token_to_id(sign)) for sign in (first, last)],
     )
     return FastTokenizer(engine, BERT_SIGNS)
+
+
+def _bert_engine(model: models.Model) -> tokenizers.Tokenizer:
+    engine = tokenizers.Tokenizer(model)
+    engine.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    engine.decoder = decoders.WordPiece()
+    return engine
 
 
 def save_older_layout(directory: Path) -> None:

@@ -10,12 +10,15 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from clearhead.errors import UserError
+from clearhead.training.language_recipe import CausalRecipe, MaskedRecipe
 from clearhead.training.recipe import Recipe
 from clearhead.training.translation_recipe import TranslationRecipe
 from clearhead.training.tuning_recipe import ClassificationRecipe, TaggingRecipe
 
 KINDS: dict[str, type[Recipe]] = {
     "translation": TranslationRecipe,
+    "causal": CausalRecipe,
+    "masked": MaskedRecipe,
     "classification": ClassificationRecipe,
     "tagging": TaggingRecipe,
 }

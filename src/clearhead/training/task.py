@@ -20,7 +20,9 @@ Objective = Callable[[Any, Any], Losses]  # of a model and a batch
 class Batches(Protocol):
     """An endless walk through the data that can be taken up at any batch."""
 
-    epoch: int
+    @property
+    def epoch(self) -> int:
+        """How often all of it was seen."""
 
     def __next__(self) -> Any: ...
 

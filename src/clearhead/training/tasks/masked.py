@@ -1,0 +1,107 @@
+"""Learning to say what is hidden: plain text, a `Bert`, the share of hidden words found."""
+
+from pathlib import Path
+
+import torch
+
+from clearhead.data.hidden import HiddenBatches
+from clearhead.data.masking import Masked as Hidden
+from clearhead.data.masking import Vocabulary
+from clearhead.models import Bert, BertConfig
+from clearhead.pretrained import save_pretrained
+from clearhead.text.fast_tokenizer import FastTokenizer
+from clearhead.text.learning import learn_wordpiece, save_older_layout
+from clearhead.training.judging import in_peace
+from clearhead.training.language_model import begun_model, check_language
+from clearhead.training.language_objective import masked_loss
+from clearhead.training.language_recipe import MaskedRecipe
+from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
+from clearhead.training.masked_dev import MaskedDev
+from clearhead.training.objective import Losses
+from clearhead.training.precision import Ground
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.task import Score, Verdict, Words
+
+LAYOUT = Layout(learn_wordpiece, FastTokenizer.wordpiece)
+ABOUT = """\
+A BERT trained with clearhead to fill in hidden words; use it with
+`clearhead fill-mask --model DIRECTORY`, or load the directory with `transformers`."""
+WORDS = Words(
+    "Masked language model",
+    ABOUT,
+    "texts",
+    "clearhead fill-mask --model",
+    Score("accuracy", "accuracy", "Share of hidden words found", 3),
+)
+
+
+class Masked:
+    """15 % of all words, hidden anew in each epoch, from what stands around them."""
+
+    words = WORDS
+
+    def __init__(self, recipe: MaskedRecipe, run: RunDirectory, ground: Ground) -> None:
+        self.tokenizer = prepare_tokenizer(recipe, run, LAYOUT)
+        signs = self.tokenizer.signs
+        self.model = begun_model(recipe, run, Bert, lambda: Bert.from_config(self._config(recipe)))
+        ribbon = prepare_ribbon(recipe, run, self._bare, signs["sep"], self.tokenizer.vocab_size)
+        length = min(recipe.model.seq_len, self.model.config.seq_len)
+        rows = max(1, recipe.run.batch_tokens // length)
+        vocabulary = Vocabulary(
+            self.tokenizer.vocab_size, tuple(sorted(set(signs.values()))), signs["mask"]
+        )
+        frame = (signs["cls"], signs["sep"], signs["pad"])
+        self.batches = HiddenBatches(ribbon, vocabulary, frame, length, rows, recipe.run.seed)
+        self.dev = MaskedDev(prepare_dev(recipe, run), self.tokenizer, vocabulary, length)
+
+    @classmethod
+    def check(cls, recipe: MaskedRecipe) -> None:
+        """Refuse texts that are not there and sizes that do not fit each other."""
+        check_language(recipe, BertConfig)
+
+    def losses(self, model: Bert, batch: Hidden) -> Losses:
+        """Cross-entropy of what is hidden, at these places only."""
+        return masked_loss(model, batch.ids, batch.labels)
+
+    def judge(self, model: Bert, samples: int) -> Verdict:
+        """Perplexity and accuracy of what is hidden, always the same words."""
+        with in_peace(model):
+            return self.dev.judge(model, samples)
+
+    def save(self, model: Bert, directory: Path) -> None:
+        """What `clearhead fill-mask` and `transformers` load."""
+        save_pretrained(model, directory, torch.float32)
+        self.tokenizer.save(directory)
+        save_older_layout(directory)
+
+    def blank(self) -> Bert:
+        """Readable parts only."""
+        return Bert.from_config(self.model.config)
+
+    def introduction(self) -> str:
+        """How much text, how many pieces."""
+        ribbon = self.batches.corpus
+        return (
+            f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {self.batches.blocks:,} blocks, "
+            f"vocabulary {self.tokenizer.vocab_size:,}"
+        )
+
+    def _bare(self, texts: list[str]) -> list[list[int]]:
+        """Ids without the signs around a text."""
+        return [ids[1:-1] for ids in self.tokenizer.encode_batch(texts)]
+
+    def _config(self, recipe: MaskedRecipe) -> BertConfig:
+        m = recipe.model
+        return BertConfig(
+            vocab_size=self.tokenizer.vocab_size,
+            seq_len=m.seq_len,
+            d_model=m.d_model,
+            layers=m.layers,
+            h=m.h,
+            d_ff=m.d_ff,
+            dropout=m.dropout,
+            attention_dropout=m.dropout,
+            activation=m.activation,
+            pad_id=self.tokenizer.signs["pad"],
+            heads=("masked_lm",),
+        )
