@@ -1,16 +1,19 @@
 """Learning which label a text has."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from clearhead.data.labelled import LabelledText, read_labelled_texts
 from clearhead.data.labelled_batches import Example
+from clearhead.data.labelled_grammar import PREFIX, labelled_sentences
 from clearhead.errors import UserError
 from clearhead.text import PretrainedTokenizer
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.training.task import Score, Words
 from clearhead.training.tasks.tuning import Tuning
 from clearhead.training.tuning_data import Examples, read_examples
-from clearhead.training.tuning_recipe import ClassificationRecipe
+from clearhead.training.tuning_encoding import encode_texts
+from clearhead.training.tuning_recipe import ClassificationRecipe, TextData
 
 ABOUT = """\
 {kind}, fine-tuned with clearhead, tells {count} labels apart: {labels}.
@@ -23,6 +26,13 @@ SCORES = {
 }
 
 
+def read_texts(data: TextData, spec: str) -> list[LabelledText]:
+    """A file with these columns, or `grammar:SPLIT:COUNT`."""
+    if spec.startswith(PREFIX):
+        return labelled_sentences(spec)
+    return read_labelled_texts(spec, data.text, data.label, data.pair)
+
+
 class Classification(Tuning):
     """A label for a text, or for a pair of texts."""
 
@@ -32,11 +42,8 @@ class Classification(Tuning):
 
     @classmethod
     def read(cls, recipe: ClassificationRecipe) -> Examples[LabelledText]:
-        """The rows of the recipe's files."""
-        d = recipe.data
-        return read_examples(
-            d, recipe.run.seed, lambda path: read_labelled_texts(path, d.text, d.label, d.pair)
-        )
+        """The rows of the recipe's files, or the grammar's sentences."""
+        return read_examples(recipe.data, recipe.run.seed, partial(read_texts, recipe.data))
 
     @classmethod
     def refuse(
@@ -46,7 +53,7 @@ class Classification(Tuning):
         if recipe.data.pair is not None and not isinstance(tokenizer, FastTokenizer):
             raise UserError(
                 f"this model reads one text at a time, so data.pair={recipe.data.pair!r} does not "
-                "do; give a BERT, or leave data.pair out"
+                "do; give a BERT, or leave it out"
             )
 
     @property
@@ -58,14 +65,7 @@ class Classification(Tuning):
 
     def encode(self, items: Sequence[LabelledText]) -> list[Example]:
         """Ids, segments where there are pairs, and the label's number."""
-        numbers = {label: number for number, label in enumerate(self.examples.labels)}
-        targets = [[numbers[item.label]] for item in items]
-        if self.recipe.data.pair is None:
-            found = self.tokenizer.encode_batch([item.text for item in items])
-            return [Example(ids, None, t) for ids, t in zip(found, targets, strict=True)]
-        assert isinstance(self.tokenizer, FastTokenizer)  # `refuse`
-        pairs = [self.tokenizer.encode_pair(item.text, item.pair or "") for item in items]
-        return [Example(*pair, t) for pair, t in zip(pairs, targets, strict=True)]
+        return encode_texts(items, self.examples.labels, self.tokenizer)
 
     def sample(self, item: LabelledText, example: Example, said: list[str]) -> str:
         """Text, truth, answer."""
