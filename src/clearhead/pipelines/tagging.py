@@ -39,7 +39,6 @@ class Tagged(NamedTuple):
 
     label: str
     score: float
-    ids: list[int]
     start: int
     end: int
     place: int
@@ -53,7 +52,8 @@ class TokenClassificationPipeline:
 
     ``none`` answers token by token, ``simple`` joins neighbours whose labels go on (B-X, I-X,
     I-X); ``first``, ``max`` and ``average`` let all pieces of a word agree before. What is
-    labelled O is left out.
+    labelled O is left out. A group's ``word`` is what stands in the text (`transformers` gives it
+    as the tokenizer spells it, in lower case if that is its way).
     """
 
     def __init__(self, reader: TextModel) -> None:
@@ -92,8 +92,8 @@ class TokenClassificationPipeline:
         rows = [Text(positions.fit(ids, str(n))) for n, (ids, _) in enumerate(placed)]
         scores = self.reader.read(rows, self._scores)
         answers = [
-            self._answers(ids, places, found, aggregation_strategy)
-            for (ids, places), found in zip(placed, scores, strict=True)
+            self._answers(text, *own, found, aggregation_strategy)
+            for text, own, found in zip(texts, placed, scores, strict=True)
         ]
         return answers[0] if isinstance(inputs, str) else answers
 
@@ -102,40 +102,53 @@ class TokenClassificationPipeline:
         return list(self.head(hidden).float().softmax(dim=-1).cpu())
 
     def _answers(
-        self, ids: list[int], places: list[Place | None], scores: Tensor, strategy: Strategy
+        self,
+        text: str,
+        ids: list[int],
+        places: list[Place | None],
+        scores: Tensor,
+        strategy: Strategy,
     ) -> list[Answer]:
         real = [(number, place) for number, place in enumerate(places) if place is not None]
         by_word = strategy in OF_WORD
         units = groupby(real, key=lambda pair: pair[1].word if by_word else pair[0])
-        tagged = [self._tagged(ids, list(unit), scores, strategy) for _, unit in units]
+        tagged = [self._tagged(list(unit), scores, strategy) for _, unit in units]
         if strategy == "none":
-            return [self._token(one) for one in tagged if one.label != NOTHING]
-        return [self._group(group) for group in joined(tagged) if group[0].label != NOTHING]
+            return [
+                self._token(one, ids[one.place], text) for one in tagged if one.label != NOTHING
+            ]
+        return [group_of(own, text) for own in joined(tagged) if own[0].label != NOTHING]
 
-    def _tagged(
-        self, ids: list[int], unit: list[tuple[int, Place]], scores: Tensor, strategy: Strategy
-    ) -> Tagged:
+    def _tagged(self, unit: list[tuple[int, Place]], scores: Tensor, strategy: Strategy) -> Tagged:
         numbers = [number for number, _ in unit]
         own = OF_WORD.get(strategy, OF_WORD["first"])(scores[numbers])
         best = int(own.argmax())
         start, end = unit[0][1].start, unit[-1][1].end
-        own_ids = [ids[number] for number in numbers]
-        return Tagged(self.labels[best], float(own[best]), own_ids, start, end, numbers[0])
+        return Tagged(self.labels[best], float(own[best]), start, end, numbers[0])
 
-    def _token(self, one: Tagged) -> Answer:
-        word = self.reader.tokenizer.piece(one.ids[0])
+    def _token(self, one: Tagged, token_id: int, text: str) -> Answer:
+        """What the vocabulary does not know is shown as it stands in the text."""
+        unknown = token_id == self.reader.tokenizer.signs.get("unk")
         return {
-            "entity": one.label, "score": one.score, "index": one.place, "word": word,
-            "start": one.start, "end": one.end,
-        }  # fmt: skip
+            "entity": one.label,
+            "score": one.score,
+            "index": one.place,
+            "word": text[one.start : one.end] if unknown else self.reader.tokenizer.piece(token_id),
+            "start": one.start,
+            "end": one.end,
+        }
 
-    def _group(self, group: list[Tagged]) -> Answer:
-        word = self.reader.tokenizer.decode([number for one in group for number in one.ids])
-        return {
-            "entity_group": group[0].label.split("-", 1)[-1],
-            "score": sum(one.score for one in group) / len(group),
-            "word": word, "start": group[0].start, "end": group[-1].end,
-        }  # fmt: skip
+
+def group_of(own: Sequence[Tagged], text: str) -> Answer:
+    """Neighbours of one kind as one answer; its score is their mean."""
+    start, end = own[0].start, own[-1].end
+    return {
+        "entity_group": own[0].label.split("-", 1)[-1],
+        "score": sum(one.score for one in own) / len(own),
+        "word": text[start:end],
+        "start": start,
+        "end": end,
+    }
 
 
 def joined(tagged: Sequence[Tagged]) -> list[list[Tagged]]:

@@ -1,0 +1,82 @@
+"""Labels of texts: the probabilities of `transformers`, whatever the model was trained for."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead import pipeline
+from clearhead.errors import UserError
+from clearhead.pipelines.classification import TextClassificationPipeline
+from clearhead.pipelines.text_model import TextModel
+from tests.pipelines.models import bert, esm, labelled, theirs
+
+MODEL = "BertForSequenceClassification"
+TEXTS = ["A man rides a bicycle.", "The cat sleeps, and an old friend of mine reads.", "No"]
+
+
+def same(ours: list[dict], expected: list[dict]) -> None:  # type: ignore[type-arg]
+    assert [one["label"] for one in ours] == [one["label"] for one in expected]
+    assert [one["score"] for one in ours] == pytest.approx(
+        [one["score"] for one in expected], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [(["bad", "so-so", "good"], None), (["a", "b", "c", "d"], "multi_label_classification"),
+     (["stars"], "regression"), (["spam"], None)],
+)  # fmt: skip
+def test_probabilities_are_theirs(tmp_path: Path, names: list[str], problem: str | None) -> None:
+    bert(tmp_path, MODEL, problem_type=problem, **labelled(names))
+    ours = pipeline("text-classification", model=tmp_path)
+    expected = theirs("text-classification", tmp_path, MODEL)
+    for text, found in zip(TEXTS, ours(TEXTS, top_k=None), strict=True):
+        same(found, expected(text, top_k=None))
+    same(ours(TEXTS[0]), expected(TEXTS[0]))
+    same(ours(TEXTS), expected(TEXTS))
+
+
+def test_a_pair_of_texts_is_read_as_a_pair(tmp_path: Path) -> None:
+    bert(tmp_path, MODEL, **labelled(["follows", "contradicts", "neither"]))
+    pair = {"text": TEXTS[0], "text_pair": TEXTS[1]}
+    ours = pipeline("text-classification", model=tmp_path)
+    expected = theirs("text-classification", tmp_path, MODEL)
+    # Beside a single text of the same length, so that both stand in one run.
+    found = ours([TEXTS[0] + " " + TEXTS[1].removesuffix(".") + ". .", pair], top_k=None)
+    same(found[1], expected(pair, top_k=None))
+    assert found[0] != found[1]
+    with pytest.raises(UserError, match="a pair of texts is"):
+        ours({"text": "a"})
+
+
+def test_a_protein_is_classified_too(tmp_path: Path) -> None:
+    model = "EsmForSequenceClassification"
+    esm(tmp_path, model, **labelled(["cytosol", "membrane", "nucleus"]))
+    ours = pipeline("text-classification", model=tmp_path)
+    expected = theirs("text-classification", tmp_path, model, "EsmTokenizer")
+    for protein in ("MKTAYIAKQR", "MK"):
+        same(ours(protein, top_k=None), expected(protein, top_k=None))
+
+
+def test_a_model_without_names_numbers_its_labels(tmp_path: Path) -> None:
+    bert(tmp_path, MODEL, num_labels=3)
+    answers = pipeline("sentiment-analysis", model=tmp_path)(TEXTS[0], top_k=None)
+    assert {one["label"] for one in answers} == {"LABEL_0", "LABEL_1", "LABEL_2"}
+
+
+def test_a_long_text_is_refused_or_cut_aloud(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bert(tmp_path, MODEL)
+    long = "cat " * 60
+    reader = TextModel.from_pretrained(tmp_path)
+    with pytest.raises(UserError, match=r"input '1' has \d+ tokens.*this model reads 48"):
+        TextClassificationPipeline(reader)(["ok", long])
+    TextClassificationPipeline(reader, truncate=True)(["ok", long])
+    assert "1 of 2 texts were cut to 48 tokens; the first is '1'" in caplog.text
+
+
+def test_a_model_without_labels_is_refused(tmp_path: Path) -> None:
+    bert(tmp_path, "BertForMaskedLM")
+    with pytest.raises(UserError, match=r"needs a model with the head 'sequence'.* has masked_lm"):
+        pipeline("text-classification", model=tmp_path)
