@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.decoding.search import in_eval_mode
-from clearhead.decoding.writing import Continuation, Writing
+from clearhead.decoding.writing import Continuation, Writing, check_prompts
 from clearhead.models import Gpt
 
 ROWS = 16  # texts side by side
@@ -28,6 +28,7 @@ def generate(
         UserError: as `Writing`.
     """
     options, seeds = options or SamplingOptions(), seeds or range(len(prompts))
+    check_prompts(prompts, model.config.seq_len, model.config.vocab_size)
     found: dict[int, Continuation] = {}
     order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
     with in_eval_mode(model) if isinstance(model, Gpt) else nullcontext():

@@ -41,8 +41,10 @@ class Writing:
     Row i of the batch is one text; its seed is its own, so what is written there does not depend
     on the other rows. `written` holds the ids so far, `endings` why a text ended.
 
+    `check_prompts` says whether prompts can be continued at all.
+
     Raises:
-        UserError: a prompt is empty, has an id that there is not, or leaves no position free.
+        UserError: what the model makes of a prompt is not finite.
     """
 
     def __init__(
@@ -52,7 +54,6 @@ class Writing:
         options: SamplingOptions,
         seeds: Sequence[int],
     ) -> None:
-        check_prompts(prompts, engine.config.seq_len, engine.config.vocab_size)
         self.engine, self.options = engine, options
         self.texts = list(range(len(prompts)))  # of each row
         self.written: list[list[int]] = [[] for _ in prompts]
@@ -146,7 +147,11 @@ class Writing:
 
 
 def check_prompts(prompts: Sequence[Sequence[int]], seq_len: int, vocab_size: int) -> None:
-    """Each has a token, no more than there are positions, and only tokens that there are."""
+    """Each has a token, no more than there are positions, and only tokens that there are.
+
+    Raises:
+        UserError: one has not; it is named by its number.
+    """
     for number, prompt in enumerate(prompts):
         if not len(prompt):
             raise UserError(

@@ -1,0 +1,149 @@
+"""GPT-2 writes: tokens a second, ours against `generate` of transformers, in one run.
+
+    python benchmarks/generation.py [--rows 1 16] [--tokens 128] [--prompt 32] [--rounds 5]
+
+Same random weights on both sides, prompts of random ids, greedy, every contestant once a round,
+rounds in alternating order; ratios are taken round by round, their median shown. Both sides
+multiply float32; what ours does in fewer bits is shown beside it. `--sampling` draws from the
+50 likeliest instead (other random numbers on either side, so other texts).
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+import transformers
+
+from clearhead.compare.hardware import describe_machine
+from clearhead.compare.race import Contestant, race
+from clearhead.compare.results import Duel, Heat, Results
+from clearhead.compare.table import as_markdown
+from clearhead.decoding.causal_engine import CausalEngine
+from clearhead.decoding.generation import generate
+from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.export.quiet import quiet
+from clearhead.models import Gpt
+from clearhead.pretrained import from_pretrained
+from clearhead.translation.threads import use_threads
+
+BAR = 1.5
+THEIRS = "transformers generate, float32"
+OURS = "clearhead"
+SIZES: dict[str, dict[str, int]] = {
+    "gpt2": {},  # 12 layers, 768 wide, 50,257 words: 124 M weights
+    "tiny": {"n_embd": 48, "n_layer": 2, "n_head": 4, "n_positions": 256, "vocab_size": 500},
+}
+Ids = list[list[int]]
+
+
+class Writer:
+    """One contestant; remembers what it wrote."""
+
+    def __init__(self, write: Callable[[Ids], Ids], prompts: Ids) -> None:
+        self.write, self.prompts = write, prompts
+        self.found: Ids = []
+
+    def __call__(self) -> float:
+        """Returns how many tokens were written."""
+        self.found = self.write(self.prompts)
+        return sum(map(len, self.found))
+
+
+def models(size: str) -> tuple[Any, Gpt]:
+    """Theirs and ours."""
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(**SIZES[size])
+    theirs = transformers.GPT2LMHeadModel(config).eval()
+    transformers.utils.logging.disable_progress_bar()
+    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
+        for parameter in theirs.parameters():  # a fresh bias is 0, a fresh model says one word
+            parameter.add_(torch.randn_like(parameter), alpha=0.02)
+        theirs.save_pretrained(Path(folder))
+        ours = from_pretrained(folder)
+    assert isinstance(ours, Gpt)
+    return theirs, ours
+
+
+def writers(
+    pair: tuple[Any, Gpt], prompts: Ids, tokens: int, sampling: bool
+) -> Iterator[tuple[str, Writer]]:
+    """Theirs, then ours in every precision."""
+    theirs, ours = pair
+
+    def write(prompts: Ids) -> Ids:
+        ids = torch.tensor(prompts)
+        written = theirs.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=tokens,
+            min_new_tokens=tokens, do_sample=sampling, top_k=50, pad_token_id=0, eos_token_id=None,
+        )  # fmt: skip
+        return [row[len(prompts[0]) :] for row in written.tolist()]
+
+    yield THEIRS, Writer(write, prompts)
+    options = SamplingOptions(
+        max_new_tokens=tokens, temperature=1.0 if sampling else 0.0, ignore_eos=True
+    )
+    for precision in ("float32", "bfloat16", "int8"):
+        engine = CausalEngine.of(ours, precision, len(prompts))
+        yield f"{OURS}, {precision}", Writer(_ours(engine, options), prompts)
+
+
+def _ours(engine: CausalEngine, options: SamplingOptions) -> Callable[[Ids], Ids]:
+    return lambda prompts: [one.ids for one in generate(engine, prompts, options, None, 10**6)]
+
+
+def heat(
+    pair: tuple[Any, Gpt], rows: int, shape: tuple[int, int], rounds: int, sampling: bool
+) -> Heat:
+    """One batch size."""
+    length, tokens = shape
+    most = pair[1].config.vocab_size
+    prompts = torch.randint(0, most, (rows, length)).tolist()
+    all_of_them = dict(writers(pair, prompts, tokens, sampling))
+    laps = race([Contestant(name, run) for name, run in all_of_them.items()], rounds, say=print)
+    expected = all_of_them[THEIRS].found
+    notes = {
+        name: f"{sum(map(_agreeing, run.found, expected)) / len(expected):.0f} of {tokens} tokens "
+        "before the first other one" for name, run in all_of_them.items()
+    } if not sampling else {}  # fmt: skip
+    duels = [Duel(name, THEIRS, BAR if "float32" in name else None) for name in laps]
+    manner = "sampling from 50" if sampling else "greedy"
+    title = f"Batch {rows}, prompts of {length}, {tokens} tokens, {manner}"
+    return Heat(title, "tokens/s", laps, [duel for duel in duels if duel.ours != THEIRS], notes)
+
+
+def _agreeing(one: list[int], other: list[int]) -> int:
+    pairs = enumerate(zip(one, other, strict=True))
+    return next((i for i, (a, b) in pairs if a != b), len(one))
+
+
+def main() -> None:
+    """Race and print tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="gpt2")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--prompt", type=int, default=32, help="tokens of a prompt")
+    parser.add_argument("--tokens", type=int, default=128, help="tokens of a continuation")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--sampling", action="store_true")
+    arguments = parser.parse_args()
+    use_threads(arguments.threads)
+    machine = describe_machine()
+    pair = models(arguments.size)
+    shape = arguments.prompt, arguments.tokens
+    heats = [
+        heat(pair, rows, shape, arguments.rounds, arguments.sampling) for rows in arguments.rows
+    ]
+    c = pair[1].config
+    setting = (
+        f"GPT-2 of {c.layers} layers, d_model {c.d_model}, {c.vocab_size:,} words, random weights; "
+        f"transformers {transformers.__version__}"
+    )
+    print(as_markdown(Results("python benchmarks/generation.py", setting, machine, heats)))
+
+
+if __name__ == "__main__":
+    main()

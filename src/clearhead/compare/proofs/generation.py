@@ -1,0 +1,75 @@
+"""A GPT that writes: the tokens of `transformers generate`, greedy, from a ragged batch."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from clearhead.compare.peers import library
+from clearhead.compare.proofs.proof import Finding, Proof, largest
+from clearhead.decoding import warpers
+from clearhead.decoding.generation import generate
+from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.export.quiet import quiet
+from clearhead.models import Gpt
+from clearhead.pretrained import from_pretrained
+
+TOKENS, LENGTHS = 200, (9, 2, 17, 5)
+
+
+def proofs() -> Iterator[Proof]:
+    """Greedy texts, and what bends a distribution before sampling."""
+    yield Proof(f"Gpt, {TOKENS} greedy tokens of 4 prompts, cached and fused",
+                "GPT2LMHeadModel.generate", "float32", 0.0, greedy)  # fmt: skip
+    yield Proof("temperature, top-k, top-p, min-p, repetition penalty", "its logits processors",
+                "float32", 0.0, bent)  # fmt: skip
+
+
+def greedy() -> Finding:
+    """How many tokens are not the same; each of their texts is written alone."""
+    peers = library("transformers")
+    config = peers.GPT2Config(
+        vocab_size=199, n_embd=40, n_layer=3, n_head=4, n_positions=230, bos_token_id=2,
+        eos_token_id=2,
+    )  # fmt: skip
+    theirs = peers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
+        library("transformers.utils.logging").disable_progress_bar()
+        for parameter in theirs.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.05)
+        theirs.save_pretrained(Path(folder))
+        ours = from_pretrained(folder)
+    assert isinstance(ours, Gpt)
+    prompts = [torch.randint(3, 199, (length,)).tolist() for length in LENGTHS]
+    options = SamplingOptions(max_new_tokens=TOKENS, temperature=0, ignore_eos=True)
+    unlike = 0
+    for prompt, found in zip(prompts, generate(ours, prompts, options), strict=True):
+        ids = torch.tensor([prompt])
+        expected = theirs.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=TOKENS, do_sample=False,
+            eos_token_id=None, pad_token_id=0,
+        )  # fmt: skip
+        written = expected[0, len(prompt) :].tolist()
+        unlike += sum(a != b for a, b in zip(found.ids, written, strict=True))
+    total = TOKENS * len(prompts)
+    return Finding(0.0, None, unlike, f"{total - unlike} of {total} tokens are the same")
+
+
+def bent() -> Finding:
+    """All of them on the same logits, one after the other, in their order."""
+    process = library("transformers.generation.logits_process")
+    options = SamplingOptions(temperature=0.8, top_k=60, top_p=0.9, min_p=0.02)
+    logits, written = torch.randn(7, 211) * 3, torch.randint(0, 211, (7, 13))
+    expected = logits
+    for theirs in (
+        process.RepetitionPenaltyLogitsProcessor(1.2), process.TemperatureLogitsWarper(0.8),
+        process.TopKLogitsWarper(60), process.TopPLogitsWarper(0.9), process.MinPLogitsWarper(0.02),
+    ):  # fmt: skip
+        expected = theirs(written, expected)
+    seen = torch.zeros(7, 211, dtype=torch.bool).scatter_(1, written, True)
+    found = warpers.warped(warpers.repetition_penalty(logits, seen, 1.2), options)
+    unlike = int((found.isinf() != expected.isinf()).sum())
+    kept = ~(found.isinf() | expected.isinf())
+    note = f"{int(kept.sum())} of {kept.numel()} tokens may come"
+    return Finding(largest([(found[kept], expected[kept])]), None, unlike, note)
