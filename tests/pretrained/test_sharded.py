@@ -76,6 +76,47 @@ def test_what_is_saved_over_it_is_one_file_that_counts(directory: Path) -> None:
     from_pretrained(directory)
 
 
+@pytest.mark.parametrize("size", [20_000, "20KB", "0.02 MB"])
+def test_what_we_save_in_parts_they_load_bit_by_bit(
+    directory: Path, tmp_path: Path, size: int | str
+) -> None:
+    ours = tmp_path / "ours"
+    save_pretrained(from_pretrained(directory), ours, max_shard_size=size)
+    parts = sorted(ours.glob("model-*.safetensors"))
+    assert len(parts) > 2 and not (ours / "model.safetensors").exists()
+    assert all(path.stat().st_size < 22_000 or len(load_file(path)) == 1 for path in parts)
+    first, second = (
+        transformers.GPT2LMHeadModel.from_pretrained(path).state_dict()
+        for path in (directory, ours)
+    )
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    index = json.loads((ours / INDEX).read_text(encoding="utf-8"))
+    assert index["metadata"]["total_size"] == sum(
+        tensor.numel() * 4 for path in parts for tensor in load_file(path).values()
+    )
+
+
+def test_parts_of_another_saving_do_not_stay(directory: Path) -> None:
+    model = from_pretrained(directory)
+    for size, several in (("20KB", True), (None, False), ("40KB", True), ("1GB", False)):
+        save_pretrained(model, directory, max_shard_size=size)
+        assert (directory / INDEX).exists() is several
+        assert (directory / "model.safetensors").exists() is not several
+        counts = {path.name.split("-of-")[1] for path in directory.glob("model-*-of-*")}
+        assert len(counts) == several
+        again = from_pretrained(directory).state_dict()
+        assert all(torch.equal(tensor, again[name]) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("size", ["5 apples", "", "-3MB", 0, "GB", 2.5])
+def test_a_size_that_is_none_is_refused_before_anything_is_written(
+    directory: Path, tmp_path: Path, size: int | str
+) -> None:
+    with pytest.raises(UserError, match="is no size; give bytes, or as '200MB'"):
+        save_pretrained(from_pretrained(directory), tmp_path / "new", max_shard_size=size)
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_name_without_a_network_says_which_files_to_place_where() -> None:
     message = refused("some-people/some-model")
     assert "there is no directory some-people/some-model" in message

@@ -10,7 +10,13 @@ from clearhead.models.weights import refuse_a_file
 from clearhead.pretrained.files import CONFIG, HOLDS, INDEX, TOKENIZER, WEIGHTS
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w-][\w.-]*")
-FILES = (CONFIG, "generation_config.json", WEIGHTS, INDEX, "model-*-of-*.safetensors", *TOKENIZER)
+# How sentence-transformers makes one vector of a text: a few hundred bytes.
+SENTENCES = ("modules.json", "*_Pooling/config.json", "sentence_bert_config.json")
+FILES = (
+    *(CONFIG, "generation_config.json", WEIGHTS, INDEX, "model-*-of-*.safetensors"),
+    *TOKENIZER,
+    *SENTENCES,
+)
 
 
 def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
