@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 Peer = Annotated[
-    Literal["torch", "fast", "keras", "transformers", "ctranslate2", "onnx", "all"],
+    Literal["torch", "fast", "keras", "transformers", "minilm", "ctranslate2", "onnx", "all"],
     typer.Argument(help="Whom to be held against; fast: our own fast twins."),
 ]
 Format = Annotated[

@@ -103,7 +103,7 @@ def test_a_missing_peer_that_was_asked_for_is_an_error_of_one_line() -> None:
 def test_every_file_of_proofs_is_somebodys() -> None:
     """But for those that are not a peer's, but shared."""
     shared = {"__init__", "peers", "proof", "report", "sizes", "tiny", "verifying", "exported",
-              "same_weights", "torch_layers", "fast_decoding", "learning",
+              "same_weights", "torch_layers", "fast_decoding", "learning", "generation",
               "precisions"}  # fmt: skip
     files = {path.stem for path in Path(peers.__file__).parent.glob("*.py")}
     assert files - shared == {peer.module.rsplit(".", 1)[1] for peer in PEERS.values()}

