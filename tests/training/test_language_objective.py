@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
-from clearhead.training.continuing import continued
 from clearhead.training.language_objective import causal_loss, masked_loss
 
 IDS = np.random.default_rng(2).integers(1, 40, size=(3, 12))
@@ -86,15 +85,3 @@ def test_the_masked_loss_is_cross_entropy_at_hidden_places_only() -> None:
 def test_nothing_hidden_is_no_loss() -> None:
     losses = masked_loss(bert(), IDS, np.full_like(IDS, -1))
     assert float(losses.nll) == 0 and losses.tokens == 1
-
-
-def test_a_continuation_is_drawn_by_its_probabilities_and_ends_at_the_sign() -> None:
-    model, prompt = gpt(), [4, 9, 2]
-    with torch.no_grad():
-        chances = model.logits(model(torch.tensor([prompt]))[0, -1]).softmax(-1)
-    draws = [continued(model, prompt, 1, end=7, seed=seed)[3:] for seed in range(400)]
-    found = torch.bincount(torch.tensor([row[0] if row else 7 for row in draws]), minlength=40)
-    deviation = (chances * (1 - chances) / 400).sqrt()
-    assert ((found / 400 - chances).abs() < 4.5 * deviation + 1e-3).all()
-    assert continued(model, prompt, 30, end=7, seed=3) == continued(model, prompt, 30, 7, 3)
-    assert len(continued(model, prompt, 30, end=-1, seed=3)) == 16  # all positions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.data.packed import PackedCorpus
+from clearhead.data.packed import PackedCorpus, refuse_short
 from clearhead.data.permutation import Permutation
 from clearhead.errors import UserError
 
@@ -46,11 +46,7 @@ class BlockBatches(Iterator[Blocks]):
     """
 
     def __init__(self, corpus: PackedCorpus, plan: BlockPlan) -> None:
-        if corpus.tokens - plan.ahead < plan.length:
-            raise UserError(
-                f"the text holds {corpus.tokens} tokens, fewer than one block of {plan.length}; "
-                "give more text, or a smaller --set model.seq_len"
-            )
+        refuse_short(corpus.tokens - plan.ahead, plan.length)
         self.corpus, self.plan = corpus, plan
         self.epoch = self.index = 0
 

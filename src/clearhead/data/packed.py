@@ -51,11 +51,12 @@ class PackedCorpus:
         sign: int,
         vocab_size: int,
         directory: Path,
+        block: int = 1,
     ) -> "PackedCorpus":
         """Encode all texts, each between two signs, and write them to `directory`.
 
         Raises:
-            UserError: the directory cannot be written.
+            UserError: the directory cannot be written, or the text fills no block of that length.
         """
         dtype = "<u2" if vocab_size <= 2**16 else "<u4"
         meta: dict[str, Any] = {"texts": 0, "tokens": 0, "dtype": dtype}
@@ -72,6 +73,7 @@ class PackedCorpus:
 
         (directory / "meta.json").unlink(missing_ok=True)
         atomic_save(directory / "tokens.bin", write)
+        refuse_short(meta["tokens"], block)
         meta["digest"] = sha256.hexdigest()
         atomic_write(directory / "meta.json", json.dumps(meta, indent=2) + "\n")
         return cls.open(directory)
@@ -95,6 +97,19 @@ class PackedCorpus:
         count = max(0, min(count, self.tokens - start))
         raw = self._ribbon.read(start * width, count * width)
         return np.frombuffer(raw, dtype=self._type).astype(np.int64)
+
+
+def refuse_short(tokens: int, block: int) -> None:
+    """A text must fill one block.
+
+    Raises:
+        UserError: it does not.
+    """
+    if tokens < block:
+        raise UserError(
+            f"the text holds {tokens} tokens, fewer than one block of {block}; "
+            "give more text, or a smaller --set model.seq_len"
+        )
 
 
 def _ribbon(

@@ -80,13 +80,23 @@ def prepare_tokenizer(recipe: LanguageRecipe, run: RunDirectory, layout: Layout)
 
 
 def prepare_ribbon(
-    recipe: LanguageRecipe, run: RunDirectory, encode: EncodeTexts, sign: int, vocab_size: int
+    recipe: LanguageRecipe,
+    run: RunDirectory,
+    encode: EncodeTexts,
+    sign: int,
+    vocab_size: int,
+    block: int,
 ) -> PackedCorpus:
-    """The training text as ids on disk, encoded once for a run and its resumptions."""
+    """The training text as ids on disk, encoded once for a run and its resumptions.
+
+    Raises:
+        UserError: it fills no block of that length.
+    """
     if (run.data / "meta.json").exists():
         return PackedCorpus.open(run.data)
     log.info("encoding %s …", recipe.data.train)
-    return PackedCorpus.build(training_texts(recipe), encode, sign, vocab_size, run.data)
+    texts = training_texts(recipe)
+    return PackedCorpus.build(texts, encode, sign, vocab_size, run.data, block)
 
 
 def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:

@@ -44,15 +44,15 @@ class Masked:
         self.tokenizer = prepare_tokenizer(recipe, run, LAYOUT)
         signs = self.tokenizer.signs
         self.model = begun_model(recipe, run, Bert, lambda: Bert.from_config(self._config(recipe)))
-        ribbon = prepare_ribbon(recipe, run, self._bare, signs["sep"], self.tokenizer.vocab_size)
+        dev = prepare_dev(recipe, run)  # first: what is wrong with it can still be mended
+        size = self.tokenizer.vocab_size
         length = min(recipe.model.seq_len, self.model.config.seq_len)
+        ribbon = prepare_ribbon(recipe, run, self._bare, signs["sep"], size, length - 2)
         rows = max(1, recipe.run.batch_tokens // length)
-        vocabulary = Vocabulary(
-            self.tokenizer.vocab_size, tuple(sorted(set(signs.values()))), signs["mask"]
-        )
+        vocabulary = Vocabulary(size, tuple(sorted(set(signs.values()))), signs["mask"])
         frame = (signs["cls"], signs["sep"], signs["pad"])
         self.batches = HiddenBatches(ribbon, vocabulary, frame, length, rows, recipe.run.seed)
-        self.dev = MaskedDev(prepare_dev(recipe, run), self.tokenizer, vocabulary, length)
+        self.dev = MaskedDev(dev, self.tokenizer, vocabulary, length)
 
     @classmethod
     def check(cls, recipe: MaskedRecipe) -> None:
