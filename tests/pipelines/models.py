@@ -32,6 +32,7 @@ def esm(directory: Path, architecture: str, **more: Any) -> Any:
 
 
 def _saved(model: Any, directory: Path) -> Any:
+    transformers.utils.logging.disable_progress_bar()
     # Sharper than at birth, so that the best label or word is one by more than rounding.
     disturbed(model).save_pretrained(directory)
     return model

