@@ -37,9 +37,9 @@ def write_card(directory: Path, data: Data, words: Words, progress: Progress) ->
 def _score(data: Data, words: Words, progress: Progress) -> str:
     if not progress.dev:
         return "not evaluated yet"
-    score = words.score
+    score, dev = words.score, _name(data.dev) or "a part of it, set aside"
     return (
-        f"On {_name(data.dev)} ({progress.dev['sentences']:.0f} {words.judged}, "
+        f"On {dev} ({progress.dev['sentences']:.0f} {words.judged}, "
         f"at step {progress.dev['step']:,.0f}): "
         f"{score.label} {progress.dev[score.key]:.{score.digits}f}, "
         f"perplexity {perplexity(progress.dev['loss']):.3f}"
