@@ -1,0 +1,24 @@
+"""The notebook on BERT and GPT shows what its text says."""
+
+import re
+
+from tests.notebooks.running import run
+
+
+def test_every_cell_runs_and_shows_what_it_promises() -> None:
+    ran = run("family")
+    assert ran.printed.count("<All keys matched successfully>") == 2
+    parts, difference, answers = ran.shown("text/markdown")
+    assert "| EncoderBlock | 2 | 2 |" in parts
+    assert "-        layers = stack(config, lambda: PostNormResidualConnection" in difference
+    assert "+        allowed = look_ahead_mask(" in difference
+    assert answers.count("**[MASK]**") == 6
+    # What the last word changes: everything that BERT sees, of GPT's only its own place.
+    seen = dict(re.findall(r"^(Bert|Gpt) +([x.]+)$", ran.printed, re.M))
+    assert set(seen["Bert"][:5]) == {"x"} and re.fullmatch(r"\.+x+", seen["Gpt"])
+    losses = [float(loss) for loss in re.findall(r"loss (\d+\.\d+)", ran.printed)]
+    half = len(losses) // 2
+    assert losses[0] > losses[half - 1] and losses[half] > losses[-1]
+    for apart in re.findall(r"([0-9.e+-]+) apart at most", ran.printed):
+        assert float(apart) <= 1e-5
+    assert not ran.warned and len(ran.shown("image/png")) == 1
