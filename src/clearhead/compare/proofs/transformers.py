@@ -207,15 +207,12 @@ def marian(folder: Path) -> Sides:
         whole, "tgt_pos", "decoder",
     )  # fmt: skip
     answer = theirs(src, real.long(), tgt, output_hidden_states=True)
-    expected = [
-        *(state[real] for state in answer.encoder_hidden_states),
-        *(state[whole] for state in answer.decoder_hidden_states),
-    ]
+    expected = [state[real] for state in answer.encoder_hidden_states]
+    expected += [state[whole] for state in answer.decoder_hidden_states]
     logits = ours.projection_layer.logits(hidden).flatten(0, 1), answer.logits.flatten(0, 1)
     return Sides((ours, theirs), logits, list(zip([*read_states, *written], expected, strict=True)))
 
 
 def read(folder: Path) -> Any:
     """Ours, from its files."""
-    model: nn.Module = from_pretrained(folder)
-    return model.eval()
+    return from_pretrained(folder)
