@@ -14,6 +14,7 @@ from clearhead.cli import main
 from clearhead.training import reporter
 from clearhead.training.recipe_file import dump_recipe, load_recipe
 from tests.training.tiny import tiny_recipe
+from tests.training.tiny_language import write_text
 
 
 @pytest.fixture(autouse=True)
@@ -148,3 +149,21 @@ def test_ctrl_c_saves_and_prints_the_command_to_go_on(
     made = int(steps[-1].split()[1].split("/")[0]) if steps else 3
     assert main.run([*words[1:], "--set", f"run.steps={made + 2}"]) == 0
     assert f"going on after step {made} of {made + 2}" in capsys.readouterr().err
+
+
+def test_any_text_file_makes_a_language_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = write_text(tmp_path / "my text.txt")
+    changes = [
+        "vocabulary.size=330", "model.d_model=16", "model.d_ff=24", "model.layers=1", "model.h=2",
+        "model.seq_len=20", "run.steps=2", "run.batch_tokens=100",
+    ]  # fmt: skip
+    options = [word for change in changes for word in ("--set", change)]
+    run_dir = tmp_path / "run"
+    command = ["train", "causal", "--data", str(text), "--run-dir", str(run_dir), *options]
+    assert main.run(command) == 0
+    best = shlex.quote(str(run_dir / "best"))
+    printed = capsys.readouterr().out
+    assert printed == f"the model is in {best}: clearhead generate --model {best}\n"
+    assert "no task 'causl'" in complaint(["train", "causal", "--set", "task=causl"], capsys)

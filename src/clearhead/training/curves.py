@@ -36,7 +36,7 @@ def draw_curves(records: Records, path: Path, score: Score) -> None:
     rows = list(records)
     figure = Figure(figsize=(10, 6.4))
     axes = figure.subplots(2, 2, sharex=True).flat
-    _panel(axes[0], rows, "loss", "Loss (nats a token; train: label-smoothed)", ("train", "dev"))
+    _panel(axes[0], rows, "loss", "Loss (nats; train: as it is made smaller)", ("train", "dev"))
     _panel(axes[1], rows, "ppl", "Perplexity", ("train", "dev", "average"))
     _panel(axes[2], rows, score.key, score.title, ("dev", "average"))
     _panel(axes[3], rows, "lr", "Learning rate", ("train",))
