@@ -92,7 +92,7 @@ def _page(
 
     compared = as_map(saliency(translator.model, known), maps[-1])
     title = f"{known.text.strip()} → {known.translation.strip()}"
-    AttentionView([*maps, compared], title).save(output)
+    AttentionView([*maps, compared], title, theme="auto").save(output)
 
 
 def _picture(

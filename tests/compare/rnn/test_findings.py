@@ -61,7 +61,7 @@ def test_equal_numbers_are_called_equal() -> None:
     assert not bullets(text, "Where the Transformer wins")
     assert not bullets(text, "Where an RNN wins")
     assert "Nowhere in this run." in text
-    assert len(bullets(text, "Too close to call (within 5 %)")) == len(
+    assert len(bullets(text, "Too close to call (within 5 %, or within what chance does)")) == len(
         list(questions(numbers(40.0, 40.5)))
     )
 

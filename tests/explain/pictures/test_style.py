@@ -4,9 +4,20 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap, to_rgb
+from matplotlib.figure import Figure
 
-from clearhead.explain.pictures.style import BLUE, GREEN, ORANGE, PINK, SIGNED, SKY, WEIGHTS
+from clearhead.explain.pictures.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    SIGNED,
+    SKY,
+    WEIGHTS,
+    plain_log_ticks,
+)
 
 # Machado, Oliveira and Fernandes (2009), table 1, severity 1: linear RGB to what is seen.
 DEFICIENCIES = {
@@ -71,3 +82,21 @@ def test_signed_colours_darken_on_both_sides_and_the_sides_differ(deficiency: st
     for place in (0.7, 0.8, 0.9):
         sides = [lab(SIGNED(p)[:3], deficiency) for p in (place, 1 - place)]
         assert np.linalg.norm(sides[0] - sides[1]) > 20
+
+
+@pytest.mark.parametrize(
+    ("numbers", "some"),
+    [((93, 622), {"100", "200", "500"}), ((13.1, 15.5), {"14", "15"}), ((1, 20_000), {"10,000"})],
+)
+def test_a_logarithmic_axis_is_labelled_in_plain_numbers(
+    numbers: tuple[float, float], some: set[str]
+) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_yscale("log")
+    axes.plot([0, 1], numbers)
+    plain_log_ticks(axes.yaxis)
+    FigureCanvasAgg(figure).draw()
+    ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
+    shown = {tick.label1.get_text() for tick in ticks}
+    assert some <= shown and not any("10^" in label for label in shown)

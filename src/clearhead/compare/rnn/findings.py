@@ -47,6 +47,8 @@ class Question:
         ours, theirs = self.values[TRANSFORMER], self.values[self.best_rnn]
         low, high = sorted((ours, theirs))
         times = f", a factor of {number(high / low)}" if low > 0 and self.winner != TIE else ""
+        if self.winner == TIE and high - low > CLOSE * high:
+            times = f"; chance alone makes differences of up to {number(self.margin)}{self.unit}"
         return (
             f"{self.about}: Transformer {number(ours)}{self.unit}, "
             f"best RNN ({self.best_rnn}) {number(theirs)}{self.unit}{times}"

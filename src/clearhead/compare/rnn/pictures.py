@@ -9,7 +9,16 @@ from matplotlib.ticker import StrMethodFormatter
 
 from clearhead.compare.rnn.numbers import Gradients, Lesson, Numbers, PerName, Recall, Wall, Writing
 from clearhead.explain.pictures import Picture
-from clearhead.explain.pictures.style import BLUE, GREEN, GREY, ORANGE, RULES, in_style, quiet_grid
+from clearhead.explain.pictures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RULES,
+    in_style,
+    plain_log_ticks,
+    quiet_grid,
+)
 
 # Colour for the layers, a dash and another mark for attention.
 LOOKS = {
@@ -137,6 +146,7 @@ def _fill(axes: Axes, panel: Panel) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     if panel.log[1]:
         axes.set_yscale("log")
+        plain_log_ticks(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel.labels[0])

@@ -36,7 +36,10 @@ def _verdicts(found: Numbers) -> Iterator[str]:
     for title, wanted in (
         ("Where the Transformer wins", [q for q in asked if q.winner == TRANSFORMER]),
         ("Where an RNN wins", [q for q in asked if q.winner not in (TRANSFORMER, TIE)]),
-        ("Too close to call (within 5 %)", [q for q in asked if q.winner == TIE]),
+        (
+            "Too close to call (within 5 %, or within what chance does)",
+            [q for q in asked if q.winner == TIE],
+        ),
     ):
         yield f"\n## {title}\n"
         yield from [f"- {question.sentence()}." for question in wanted] or ["Nowhere in this run."]

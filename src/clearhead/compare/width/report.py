@@ -18,6 +18,7 @@ from clearhead.explain.pictures.style import (
     GREY,
     RULES,
     in_style,
+    plain_log_ticks,
     quiet_grid,
 )
 from clearhead.files import atomic_write
@@ -80,10 +81,12 @@ def picture(found: Numbers) -> Picture:
         millions = model.counts.parameters / 1e6
         size.plot([model.d_model], [millions], marker, color=GREY, label=f"{model.name}, million")
     size.set_yscale("log")
+    plain_log_ticks(size.yaxis)
     size.legend(fontsize=8)
     _label(size, widths, "Size, arithmetic, memory")
     speed.plot(widths, [rung.tokens_per_second for rung in found.widths], "-o", color=BLUE)
     speed.set_yscale("log")
+    plain_log_ticks(speed.yaxis)
     _label(speed, widths, "Tokens a second in training")
     quality.plot(widths, [rung.curve[-1].bleu for rung in found.widths], "-o", color=BLUE)
     quality.set_ylim(bottom=0)
@@ -108,6 +111,7 @@ def _draw_curves(axes: Axes, found: Numbers) -> None:
         losses = [point.loss for point in rung.curve]
         axes.plot(tokens, losses, "-o", color=colour, markersize=4, label=str(rung.d_model))
     axes.set_xscale("log")
+    plain_log_ticks(axes.xaxis)
     axes.set_xlabel("thousand target tokens read")
     axes.set_ylabel("nats a token", color=GREY)
     axes.set_title("Loss on new sentences")

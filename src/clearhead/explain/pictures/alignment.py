@@ -37,6 +37,7 @@ def alignment(shown: AttentionMap, layer: int = -1, head: int | None = None) -> 
     explain_axes(axes, shown)
     who = "average of its heads" if head is None else f"head {head}"
     number = shown.layers[layer] if layer < 0 else layer
-    axes.set_title(f"{shown.title}, layer {number}, {who}; orange: looked at most", pad=10)
+    head_line = f"{shown.title}, layer {number}, {who}\norange: looked at most"
+    figure.suptitle(head_line, x=0.01, ha="left")
     figure.colorbar(image, ax=axes, label="attention weight", shrink=0.7, aspect=25)
     return Picture(figure, RULES)

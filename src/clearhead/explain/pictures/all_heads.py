@@ -23,7 +23,8 @@ def all_heads(shown: AttentionMap, layer: int) -> Picture:
     columns = min(4, math.ceil(math.sqrt(len(shown.heads))))
     rows = math.ceil(len(shown.heads) / columns)
     side = _SIDE[worded]
-    figure = Figure(figsize=(side * columns + 0.8, side * rows + 0.6))
+    tall = side if worded else side * min(1.6, max(0.5, len(shown.queries) / len(shown.keys)))
+    figure = Figure(figsize=(max(5.0, side * columns + 0.8), tall * rows + 0.6))
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes in panels.flat[len(shown.heads) :]:
         axes.set_visible(False)

@@ -24,7 +24,7 @@ def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Picture:
             f"this picture has room for {MOST_WORDS} tokens and the translation has {length}; "
             "give a shorter sentence"
         )
-    figure = Figure(figsize=(0.78 * length + 1.9, 0.42 * depths + 1.6))
+    figure = Figure(figsize=(max(5.2, 0.78 * length + 1.9), 0.42 * depths + 1.8))
     axes = figure.subplots()
     image = axes.imshow(sure.numpy(), cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto", origin="lower")
     for depth in range(depths):
@@ -47,6 +47,7 @@ def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Picture:
     axes.set_xlabel("the token that is written here")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_title("What the decoder would say if it stopped here; framed: what it says in the end")
+    head_line = "What the decoder would say if it stopped here\nframed: what it says in the end"
+    figure.suptitle(head_line, x=0.01, ha="left")
     figure.colorbar(image, ax=axes, label="probability", aspect=18)
     return Picture(figure, RULES)

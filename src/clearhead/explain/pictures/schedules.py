@@ -37,6 +37,7 @@ def schedules(
     axes.set_xlim(0, steps)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("step")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylabel("learning rate")
     axes.set_title("Up carefully, then down")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

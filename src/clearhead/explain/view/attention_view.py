@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.explain.attention_map import AttentionMap
 from clearhead.explain.view.page import frame, page
-from clearhead.explain.view.payload import Start, payload
+from clearhead.explain.view.payload import Start, Theme, payload
 from clearhead.files import atomic_write
 
 
@@ -18,7 +18,8 @@ class AttentionView:
         AttentionView(look(translator, sentence(translator, "A man rides a bicycle.")))
 
     Where anywidget is installed (the extra `notebook`) and the notebook can show widgets it
-    is one; everywhere else it is an HTML frame with the same view in it.
+    is one; everywhere else it is an HTML frame with the same view in it. `theme` auto follows
+    what the reader has chosen for all pages.
     """
 
     def __init__(
@@ -26,7 +27,7 @@ class AttentionView:
         maps: Sequence[AttentionMap],
         title: str = "",
         start: Start | None = None,
-        theme: Literal["light", "dark"] = "light",
+        theme: Theme = "light",
     ) -> None:
         self.maps = tuple(maps)
         self.payload: dict[str, Any] = payload(maps, title, start or _first_look(maps), theme)

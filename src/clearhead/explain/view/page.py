@@ -8,6 +8,8 @@ from clearhead.explain.view.bundle import script, style
 
 # Nothing may be fetched from anywhere, and the browser holds us to it.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+DARK = "#161a1f"
+_BY_CHOICE = f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK}; }} }}\n"
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -44,8 +46,8 @@ def page(payload: dict[str, Any]) -> str:
     return _PAGE.format(
         policy=POLICY,
         title=html.escape(f"Attention: {payload['title']}"),
-        ground="#161a1f" if payload["theme"] == "dark" else "#ffffff",
-        style=style(),
+        ground=DARK if payload["theme"] == "dark" else "#ffffff",
+        style=(_BY_CHOICE if payload["theme"] == "auto" else "") + style(),
         payload=as_json(payload),
         script=script(),
     )

@@ -26,6 +26,9 @@ CAUTION: dict[str, Any] = {
 }
 
 
+Theme = Literal["light", "dark", "auto"]
+
+
 @dataclass(frozen=True)
 class Start:
     """What is seen first; `map` and `layer` are places in the lists, as are `heads` (None: all)."""
@@ -36,9 +39,7 @@ class Start:
     heads: list[int] | None = field(default=None)
 
 
-def payload(
-    maps: Sequence[AttentionMap], title: str, start: Start, theme: Literal["light", "dark"]
-) -> dict[str, Any]:
+def payload(maps: Sequence[AttentionMap], title: str, start: Start, theme: Theme) -> dict[str, Any]:
     """A dictionary of plain values, ready for JSON.
 
     Raises:

@@ -11,7 +11,7 @@ import { Store } from "./weights.js";
 export class AttentionView {
   constructor(element, payload) {
     this.payload = payload;
-    this.theme = payload.theme;
+    this.theme = payload.theme === "auto" ? preferred() : payload.theme;
     this.store = new Store(payload);
     this.state = { focus: null, edges: 3, ...payload.start };
     this.views = { flow: new Flow(this), map: new HeatMap(this), model: new Model(this) };
@@ -22,7 +22,7 @@ export class AttentionView {
     const body = make("div", { className: "ch-body" }, this.stage, side);
     const title = make("p", { className: "ch-title", dir: "auto", textContent: payload.title });
     const root = make("section", { className: "ch-attention", "aria-label": "Attention view" }, title, this.controls.element, body);
-    root.dataset.theme = payload.theme;
+    root.dataset.theme = this.theme;
     element.replaceChildren(root);
     this.update({});
   }
@@ -57,6 +57,11 @@ export class AttentionView {
     this.readout.say(focus, this.payload.maps[this.state.map], this.layer);
     this.views[this.state.view].draw();
   }
+}
+
+// What the reader has chosen for all pages.
+function preferred() {
+  return window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
 function caution(payload) {

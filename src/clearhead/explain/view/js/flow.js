@@ -4,7 +4,7 @@ import { headColour, shade } from "./colours.js";
 import { make, onceAFrame, sharpen } from "./dom.js";
 import { strongest } from "./weights.js";
 
-const ROW = 22, GAP = 240;
+const ROW = 22, GAP = 240, NARROWEST = 72;
 
 export class Flow {
   constructor(view) {
@@ -12,6 +12,7 @@ export class Flow {
     this.canvas = make("canvas", { "aria-hidden": "true", className: "ch-lines" });
     this.element = make("div", { className: "ch-flow" });
     this.draw = onceAFrame(() => this.paint());
+    new ResizeObserver(() => this.draw()).observe(this.element);
     this.element.addEventListener("scroll", () => this.draw());
     this.element.addEventListener("pointerover", (event) => this.point(event.target));
     this.element.addEventListener("focusin", (event) => this.point(event.target));
@@ -96,7 +97,8 @@ export class Flow {
   paint() {
     if (!this.layer) return;
     const height = Math.min(this.element.clientHeight || 1, ROW * Math.max(this.layer.queries, this.layer.keys));
-    const top = this.element.scrollTop, pen = sharpen(this.canvas, GAP, height);
+    const gap = Math.max(NARROWEST, Math.min(GAP, Math.round(0.36 * this.element.clientWidth)));
+    const top = this.element.scrollTop, pen = sharpen(this.canvas, gap, height);
     this.canvas.style.top = `${top}px`;
     const focus = this.view.state.focus;
     pen.lineCap = "round";
@@ -109,7 +111,7 @@ export class Flow {
       pen.lineWidth = 0.6 + 2.2 * weight;
       pen.beginPath();
       pen.moveTo(2, from);
-      pen.bezierCurveTo(GAP / 2, from, GAP / 2, to, GAP - 2, to);
+      pen.bezierCurveTo(gap / 2, from, gap / 2, to, gap - 2, to);
       pen.stroke();
     }
     this.shade(focus);

@@ -3,7 +3,7 @@
 import { colouring } from "./colours.js";
 import { make, onceAFrame, sharpen } from "./dom.js";
 
-const LABELLED = 64, SIDE = 620, LABELS = 110;
+const LABELLED = 64, SIDE = 620, LABELS = 110, SLANT = 40;
 
 export class HeatMap {
   constructor(view) {
@@ -23,9 +23,11 @@ export class HeatMap {
     this.map = map;
     this.layer = layer;
     const most = Math.max(layer.queries, layer.keys);
-    this.cell = Math.max(2, Math.min(28, Math.floor(SIDE / most)));
     this.edge = most <= LABELLED ? LABELS : 0;
-    this.width = this.edge + this.cell * layer.keys + (this.edge ? 40 : 0);
+    const slant = this.edge ? SLANT : 0; // of the last word above
+    const room = Math.min(SIDE, (this.view.stage.clientWidth || SIDE) - this.edge - slant);
+    this.cell = Math.max(this.edge ? 11 : 2, Math.min(28, Math.floor(SIDE / most), Math.floor(room / layer.keys)));
+    this.width = this.edge + this.cell * layer.keys + slant;
     this.height = this.edge + this.cell * layer.queries;
     this.sheet.style.width = `${this.width}px`;
     this.sheet.style.height = `${this.height}px`;

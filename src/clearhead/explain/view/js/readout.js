@@ -39,5 +39,5 @@ function answer(word, place, weight) {
   const bar = make("span", { className: "ch-bar", "aria-hidden": "true" });
   bar.style.width = `${Math.round(90 * weight)}px`;
   const number = make("span", { className: "ch-number", textContent: weight.toFixed(3) });
-  return make("li", {}, make("span", { className: "ch-word", dir: "auto", textContent: `${word} (${place})` }), bar, number);
+  return make("li", {}, make("span", { className: "ch-word", dir: "auto", textContent: `${word} (${place})` }), make("span", { className: "ch-track" }, bar), number);
 }
