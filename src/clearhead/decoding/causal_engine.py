@@ -19,6 +19,9 @@ from clearhead.fast.row_linear import RowLinear
 from clearhead.fast.screened_argmax import ScreenedArgmax
 from clearhead.models import Gpt, GptConfig
 
+# Of 50,000 words many are nearly as likely as the best: so many are looked at closely before all.
+CANDIDATES = 64
+
 
 class CausalDecoder(Protocol):
     """What `IncrementalGpt` and `FusedGpt` have in common; see there."""
@@ -91,7 +94,7 @@ class CausalEngine:
             keep_freed_memory()
         logits, likeliest = pack(words, None), None
         if pack in (PACKS["float32"], RowLinear) and multiplies_int8(words.device):
-            likeliest = ScreenedArgmax(words, None, logits)
+            likeliest = ScreenedArgmax(words, None, logits, CANDIDATES)
         return cls(model.config, words.device, FusedGpt(model, pack), logits, likeliest)
 
     @classmethod

@@ -30,8 +30,14 @@ Ban = Callable[[Tensor], None]
 class ScreenedArgmax:
     """(rows, d_model) -> (rows,) the index of the largest logit; `exactly` gives all logits."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, exactly: Product) -> None:
-        self.weight, self.exactly = weight.detach(), exactly
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        exactly: Product,
+        candidates: int = CANDIDATES,
+    ) -> None:
+        self.weight, self.exactly, self.candidates = weight.detach(), exactly, candidates
         self.bias = weight.new_zeros(weight.shape[0]) if bias is None else bias.detach()
         self.roughly = Int8Linear(self.weight, self.bias)
         rounded = restored(*rounded_to_8_bits(self.weight))
@@ -44,7 +50,7 @@ class ScreenedArgmax:
         rough = self.roughly(x)
         ban(rough)
         nothing = rough.new_zeros(rough.shape[0], 1)
-        guesses, _, words = best_continuations(rough.unsqueeze(1), nothing, CANDIDATES)
+        guesses, _, words = best_continuations(rough.unsqueeze(1), nothing, self.candidates)
         weights = self.weight.index_select(0, words.flatten()).view(*words.shape, -1)
         # (rows, candidates, d_model) @ (rows, d_model, 1)
         exact = torch.bmm(weights, x.unsqueeze(2)).squeeze(2) + self.bias[words]
