@@ -10,17 +10,16 @@ from torch import Tensor, nn
 from clearhead.compare.didactic import Didactic
 from clearhead.compare.eole import Eole
 from clearhead.compare.marian import Marian
+from clearhead.compare.proofs.same_weights import (
+    copy_weights,
+    same_linear,
+    same_norm,
+    same_transformer,
+)
+from clearhead.compare.proofs.tiny import logits, without_epsilon
 from clearhead.compare.torch_nn import TorchTransformer
 from clearhead.compare.x_transformers import XTransformer
 from clearhead.models import Transformer, TransformerConfig, count_parameters
-from tests.compare.copying import (
-    copy_linear,
-    copy_marian_attention,
-    copy_norm,
-    copy_packed_attention,
-    our_logits,
-    without_epsilon,
-)
 from tests.compare.sizes import CONFIG
 from tests.decoding.tiny import make_model
 
@@ -35,33 +34,20 @@ def batch(config: TransformerConfig) -> tuple[Tensor, Tensor]:
 
 
 def ours(norm: str) -> Any:
-    return without_epsilon(make_model(norm))
+    return without_epsilon(make_model(norm).double().eval())
 
 
 def assert_same(theirs: nn.Module, mine: Transformer) -> None:
     src, tgt = batch(mine.config)
     with torch.no_grad():
-        found, expected = theirs(src, tgt), our_logits(mine, src, tgt)
+        found, expected = theirs(src, tgt), logits(mine, src, tgt)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_torch_nn_is_our_function_with_our_weights() -> None:
     mine = ours("pre")
-    theirs: Any = without_epsilon(TorchTransformer(mine.config))
-    theirs.src_embed.weight = mine.src_embed.embedding.weight
-    theirs.tgt_embed.weight = mine.tgt_embed.embedding.weight
-    copy_linear(theirs.proj, mine.projection_layer.proj)
-    for half in ("encoder", "decoder"):
-        copy_norm(getattr(theirs.transformer, half).norm, getattr(mine, half).norm)
-        layers = getattr(theirs.transformer, half).layers
-        for layer, block in zip(layers, getattr(mine, half).layers, strict=True):
-            copy_packed_attention(layer.self_attn, block.self_attention_block)
-            if half == "decoder":
-                copy_packed_attention(layer.multihead_attn, block.cross_attention_block)
-            copy_linear(layer.linear1, block.feed_forward_block.linear_1)
-            copy_linear(layer.linear2, block.feed_forward_block.linear_2)
-            for number, residual in enumerate(block.residual_connections, start=1):
-                copy_norm(getattr(layer, f"norm{number}"), residual.norm)
+    theirs = without_epsilon(TorchTransformer(mine.config).double().eval())
+    copy_weights(same_transformer(mine, theirs))
     assert_same(theirs, mine)
 
 
@@ -69,7 +55,7 @@ def test_marian_is_our_post_norm_function_with_our_weights() -> None:
     pytest.importorskip("transformers")
     mine = ours("post")
     peer = Marian(mine.config)
-    theirs: Any = without_epsilon(peer)
+    theirs: Any = without_epsilon(peer.double().eval())
     inner: Any = peer.inner
     with torch.no_grad():
         inner.model.encoder.embed_tokens.weight.copy_(mine.src_embed.embedding.weight)
@@ -88,15 +74,18 @@ def test_marian_is_our_post_norm_function_with_our_weights() -> None:
 
 
 def copy_marian_layer(layer: Any, block: Any, half: str) -> None:
+    attentions = [(block.self_attention_block, layer.self_attn)]
     norms = [layer.self_attn_layer_norm, layer.final_layer_norm]
-    copy_marian_attention(layer.self_attn, block.self_attention_block)
     if half == "decoder":
-        copy_marian_attention(layer.encoder_attn, block.cross_attention_block)
+        attentions.append((block.cross_attention_block, layer.encoder_attn))
         norms.insert(1, layer.encoder_attn_layer_norm)
-    copy_linear(layer.fc1, block.feed_forward_block.linear_1)
-    copy_linear(layer.fc2, block.feed_forward_block.linear_2)
+    for mine, theirs in attentions:  # transformers names them one by one
+        for role, name in zip("qkvo", ("q_proj", "k_proj", "v_proj", "out_proj"), strict=True):
+            copy_weights(same_linear(getattr(mine, f"w_{role}"), getattr(theirs, name)))
+    copy_weights(same_linear(block.feed_forward_block.linear_1, layer.fc1))
+    copy_weights(same_linear(block.feed_forward_block.linear_2, layer.fc2))
     for norm, residual in zip(norms, block.residual_connections, strict=True):
-        copy_norm(norm, residual.norm)
+        copy_weights(same_norm(residual.norm, norm))
 
 
 def test_the_didactic_model_is_our_function_with_its_weights() -> None:
@@ -109,7 +98,7 @@ def test_the_didactic_model_is_our_function_with_its_weights() -> None:
     src, tgt = batch(mine.config)
     look_ahead = torch.ones(5, 5).tril()[None, None]
     found = theirs(src, tgt, (src != mine.config.pad_id)[:, None, None], look_ahead)
-    expected = our_logits(mine, src, tgt).log_softmax(-1)
+    expected = logits(mine, src, tgt).log_softmax(-1)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)  # its epsilon stays
 
 
@@ -120,7 +109,7 @@ def copy_from_didactic(mine: Any, theirs: Any) -> None:
 
     mine.src_embed.embedding.weight.copy_(theirs.src_embed.weight)
     mine.tgt_embed.embedding.weight.copy_(theirs.tgt_embed.weight)
-    copy_linear(mine.projection_layer.proj, theirs.proj)
+    copy_weights(same_linear(theirs.proj, mine.projection_layer.proj))
     for half, own, end in (
         (mine.encoder, theirs.encoder, theirs.norms[0]),
         (mine.decoder, theirs.decoder, theirs.norms[1]),
@@ -131,8 +120,8 @@ def copy_from_didactic(mine: Any, theirs: Any) -> None:
             if layer.cross is not None:
                 block.cross_attention_block.load_state_dict(layer.cross.state_dict())
                 norm(block.residual_connections[1].norm, layer.norms[2])
-            copy_linear(block.feed_forward_block.linear_1, layer.up)
-            copy_linear(block.feed_forward_block.linear_2, layer.down)
+            copy_weights(same_linear(layer.up, block.feed_forward_block.linear_1))
+            copy_weights(same_linear(layer.down, block.feed_forward_block.linear_2))
             norm(block.residual_connections[0].norm, layer.norms[0])
             norm(block.residual_connections[-1].norm, layer.norms[1])
 

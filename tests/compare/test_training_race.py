@@ -7,12 +7,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from clearhead.compare import clearhead_training, didactic, torch_nn, training_race
 from clearhead.compare.flops import training_flop
 from clearhead.compare.ordinary_step import OrdinaryStep
+from clearhead.compare.proofs.tiny import logits
 from clearhead.compare.race import Lap
 from clearhead.compare.results import Duel
 from clearhead.compare.training_race import STARTERS, training_heat
 from clearhead.errors import UserError
 from clearhead.models import Transformer
-from tests.compare.copying import our_logits
 from tests.compare.sizes import CONFIG, LENGTH, ROWS, make_task
 
 
@@ -70,7 +70,7 @@ def test_the_arithmetic_of_a_step_is_what_torch_counts() -> None:
     model = Transformer.from_config(CONFIG)
     src, tgt = torch.randint(3, 29, (rows, src_len)), torch.randint(3, 29, (rows, tgt_len))
     with FlopCounterMode(display=False) as counter:
-        our_logits(model, src, tgt).sum().backward()
+        logits(model, src, tgt).sum().backward()
     assert training_flop(CONFIG, rows, src_len, tgt_len) == counter.get_total_flops()
 
 
