@@ -34,7 +34,15 @@ THEIRS = "transformers generate, float32"
 OURS = "clearhead"
 SIZES: dict[str, dict[str, int]] = {
     "gpt2": {},  # 12 layers, 768 wide, 50,257 words: 124 M weights
-    "tiny": {"n_embd": 48, "n_layer": 2, "n_head": 4, "n_positions": 256, "vocab_size": 500},
+    "tiny": {
+        "n_embd": 48,
+        "n_layer": 2,
+        "n_head": 4,
+        "n_positions": 256,
+        "vocab_size": 500,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+    },
 }
 Ids = list[list[int]]
 

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.errors import UserError
-from clearhead.pipelines.text_generator import TextGenerator, fresh_seed
+from clearhead.pipelines.generated import fresh_seed
+from clearhead.pipelines.text_generator import TextGenerator
 
 Answer = dict[str, str]
 

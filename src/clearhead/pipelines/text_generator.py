@@ -1,12 +1,10 @@
 """Text in, text out: a Gpt, its tokenizer, and the writing between them."""
 
 import logging
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.generation import ROWS
@@ -15,6 +13,7 @@ from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.decoding.writing import Ending, Writing
 from clearhead.errors import UserError
 from clearhead.models import Gpt
+from clearhead.pipelines.generated import Generated, Piece, check_seeds, fresh_seed
 from clearhead.pipelines.stop_strings import StopStrings
 from clearhead.pipelines.text_model import best_of_run
 from clearhead.pipelines.text_stream import TextStream
@@ -26,26 +25,6 @@ from clearhead.training.precision import choose_device
 from clearhead.translation.threads import use_threads
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Generated:
-    """What was written after a prompt; `seed` alone, with the same options, gives it again."""
-
-    prompt: str
-    text: str
-    ending: Ending
-    tokens: int
-    seed: int
-
-
-class Piece(NamedTuple):
-    """New characters of one of the texts; the last piece of a text says how it ended."""
-
-    text: int
-    new: str
-    ending: Ending | None
-    tokens: int
 
 
 class TextGenerator:
@@ -208,15 +187,3 @@ class TextGenerator:
                 "%d of %d texts ended where the model's %d positions end, before max_new_tokens",
                 full, count.total(), self.model.config.seq_len,
             )  # fmt: skip
-
-
-def fresh_seed() -> int:
-    """One that nobody knows yet."""
-    return secrets.randbelow(2**31)
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    """No seed is below 0: Python's generator would take it for its absolute value."""
-    for seed in seeds:
-        if seed < 0:
-            raise UserError(f"seed={seed} is below 0; give a whole number of at least 0")

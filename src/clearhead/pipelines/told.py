@@ -6,7 +6,8 @@ from typing import Literal
 
 from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.decoding.writing import Ending
-from clearhead.pipelines.text_generator import Generated, TextGenerator, check_seeds, fresh_seed
+from clearhead.pipelines.generated import Generated, check_seeds, fresh_seed
+from clearhead.pipelines.text_generator import TextGenerator
 
 
 class Told:
