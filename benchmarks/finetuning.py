@@ -25,7 +25,7 @@ from clearhead.training.session import start
 # For a model of d_model ≈ 100: ten times what BERT base bears.
 WAYS = {
     "frozen": ("frozen", 1e-2, False),
-    "LoRA, rank 8": ("lora", 5e-3, False),
+    "LoRA, rank 8": ("lora", 1e-2, False),
     "whole": ("whole", 1e-3, False),
     "whole, never read": ("whole", 1e-3, True),
 }

@@ -34,7 +34,7 @@ PY
 clearhead train classification --run-dir "$runs/lora" --set "model.path=$base" \
   --set data.train=grammar:train:300 --set data.dev=grammar:dev:300 \
   --set data.attribution="clearhead's own grammar" \
-  --set optimizer.peak_lr=5.0e-3 --set run.steps=400 --set run.eval_every=100 "$@"
+  --set optimizer.peak_lr=1.0e-2 --set run.steps=400 --set run.eval_every=100 "$@"
 
 # 4. Use it.
 clearhead classify --model "$runs/lora/best" "Why did the baker leave?" \
@@ -44,7 +44,7 @@ clearhead classify --model "$runs/lora/best" "Why did the baker leave?" \
 #    relative clause, connects two clauses, or points at a noun.
 clearhead train tagging --run-dir "$runs/tags" --set "model.path=$base" \
   --set data.train=grammar:train:300 --set data.dev=grammar:dev:300 \
-  --set optimizer.peak_lr=5.0e-3 --set run.steps=300 --set run.eval_every=100 "$@"
+  --set optimizer.peak_lr=1.0e-2 --set run.steps=300 --set run.eval_every=100 "$@"
 clearhead classify --model "$runs/tags/best" "I think that that woman sold the house that she loved."
 
 # 6. Was it worth to let everything learn? And what would a model know that never read?
