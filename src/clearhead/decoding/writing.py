@@ -114,7 +114,9 @@ class Writing:
             logits = repetition_penalty(logits, self.seen, options.repetition_penalty)
         if options.greedy:
             return logits.argmax(dim=1)
-        return sample(logits, options, self.points.next(logits.device))
+        if logits.device.type == "mps":  # Metal has no float64, in which points are compared
+            logits = logits.cpu()
+        return sample(logits, options, self.points.next(logits.device)).to(self.hidden.device)
 
     def _advance(self, last: Tensor) -> None:
         """The last tokens go in; who is done leaves."""
