@@ -104,4 +104,7 @@ class Masked:
             activation=m.activation,
             pad_id=self.tokenizer.signs["pad"],
             heads=("masked_lm",),
+            # BERT's 0.02 is of 768 features. As it is in a narrow model, words look alike for
+            # so long that nothing but their frequencies is learned for hundreds of steps.
+            initial_std=0.02 * (768 / m.d_model) ** 0.5,
         )
