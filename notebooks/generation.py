@@ -20,6 +20,7 @@ seconds, looks at what it says, bends it, draws from it, and finds out what the 
 """
 
 # %%
+# %matplotlib inline
 import os
 import time
 

@@ -54,7 +54,7 @@ def test_keras_is_compared_in_markdown(
     monkeypatch.setattr(keras, "MASKS", {"both": keras.MASKS["both"]})
     assert run(["compare", "keras", "--format", "md"]) == 0
     out = capsys.readouterr().out
-    assert "| nn.MultiheadAttention | keras.layers.MultiHeadAttention | float64 |" in out
+    assert "| nn.MultiheadAttention | = keras.layers.MultiHeadAttention | float64 |" in out
     assert "| True in a mask | may look | is hidden | may look |" in out
 
 

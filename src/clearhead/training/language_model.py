@@ -1,14 +1,20 @@
-"""Where a language model's weights come from: chance, another model, or the run itself."""
+"""Where a language model's weights come from (chance, another model, the run), where they go."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch import nn
 
+from clearhead.data.blocks import BlockBatches
+from clearhead.data.hidden import HiddenBatches
 from clearhead.data.texts import Texts
 from clearhead.errors import UserError
-from clearhead.pretrained import from_pretrained
+from clearhead.pretrained import from_pretrained, save_pretrained
 from clearhead.pretrained.hub import directory_of
+from clearhead.text.fast_tokenizer import FastTokenizer
+from clearhead.text.learning import save_older_layout
 from clearhead.training.language_recipe import LanguageRecipe
 from clearhead.training.run_directory import RunDirectory
 
@@ -45,3 +51,19 @@ def check_language(recipe: LanguageRecipe, config: Callable[..., Any]) -> None:
     else:
         sizes = config(vocab_size=8, d_model=m.d_model, h=m.h, activation=m.activation)
         sizes.attention()  # which says whether h divides d_model
+
+
+def save_language_model(model: nn.Module, tokenizer: FastTokenizer, directory: Path) -> None:
+    """What `clearhead` and `transformers` load."""
+    save_pretrained(model, directory, torch.float32)
+    tokenizer.save(directory)
+    save_older_layout(directory)
+
+
+def introduced(batches: BlockBatches | HiddenBatches, tokenizer: FastTokenizer) -> str:
+    """How much text, how many pieces."""
+    ribbon = batches.corpus
+    return (
+        f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {batches.blocks:,} blocks, "
+        f"vocabulary {tokenizer.vocab_size:,}"
+    )

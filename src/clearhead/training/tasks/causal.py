@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
-import torch
-
 from clearhead.data.blocks import BlockBatches, BlockPlan, Blocks
 from clearhead.models import Gpt, GptConfig
-from clearhead.pretrained import save_pretrained
 from clearhead.text.fast_tokenizer import FastTokenizer
-from clearhead.text.learning import learn_byte_level, save_older_layout
+from clearhead.text.learning import learn_byte_level
 from clearhead.training.causal_dev import CausalDev
 from clearhead.training.judging import in_peace
-from clearhead.training.language_model import begun_model, check_language
+from clearhead.training.language_model import (
+    begun_model,
+    check_language,
+    introduced,
+    save_language_model,
+)
 from clearhead.training.language_objective import causal_loss
 from clearhead.training.language_recipe import CausalRecipe
 from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
@@ -66,9 +68,7 @@ class Causal:
 
     def save(self, model: Gpt, directory: Path) -> None:
         """What `clearhead generate` and `transformers` load."""
-        save_pretrained(model, directory, torch.float32)
-        self.tokenizer.save(directory)
-        save_older_layout(directory)
+        save_language_model(model, self.tokenizer, directory)
 
     def blank(self) -> Gpt:
         """Readable parts only."""
@@ -76,11 +76,7 @@ class Causal:
 
     def introduction(self) -> str:
         """How much text, how many pieces."""
-        ribbon = self.batches.corpus
-        return (
-            f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {self.batches.blocks:,} blocks, "
-            f"vocabulary {self.tokenizer.vocab_size:,}"
-        )
+        return introduced(self.batches, self.tokenizer)
 
     def _config(self, recipe: CausalRecipe) -> GptConfig:
         m = recipe.model

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
-import torch
-
 from clearhead.data.hidden import HiddenBatches
 from clearhead.data.masking import Masked as Hidden
 from clearhead.data.masking import Vocabulary
 from clearhead.models import Bert, BertConfig
-from clearhead.pretrained import save_pretrained
 from clearhead.text.fast_tokenizer import FastTokenizer
-from clearhead.text.learning import learn_wordpiece, save_older_layout
+from clearhead.text.learning import learn_wordpiece
 from clearhead.training.judging import in_peace
-from clearhead.training.language_model import begun_model, check_language
+from clearhead.training.language_model import (
+    begun_model,
+    check_language,
+    introduced,
+    save_language_model,
+)
 from clearhead.training.language_objective import masked_loss
 from clearhead.training.language_recipe import MaskedRecipe
 from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
@@ -70,9 +72,7 @@ class Masked:
 
     def save(self, model: Bert, directory: Path) -> None:
         """What `clearhead fill-mask` and `transformers` load."""
-        save_pretrained(model, directory, torch.float32)
-        self.tokenizer.save(directory)
-        save_older_layout(directory)
+        save_language_model(model, self.tokenizer, directory)
 
     def blank(self) -> Bert:
         """Readable parts only."""
@@ -80,11 +80,7 @@ class Masked:
 
     def introduction(self) -> str:
         """How much text, how many pieces."""
-        ribbon = self.batches.corpus
-        return (
-            f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {self.batches.blocks:,} blocks, "
-            f"vocabulary {self.tokenizer.vocab_size:,}"
-        )
+        return introduced(self.batches, self.tokenizer)
 
     def _bare(self, texts: list[str]) -> list[list[int]]:
         """Ids without the signs around a text."""
