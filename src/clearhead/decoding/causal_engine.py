@@ -9,6 +9,7 @@ from typing import Protocol, Self, cast
 import torch
 from torch import Tensor
 
+from clearhead.decoding.fingerprint import Fingerprint, fingerprint
 from clearhead.decoding.precision import PACKS, Precision, multiplies_int8
 from clearhead.errors import UserError
 from clearhead.fast.fused_gpt import FusedGpt, can_fuse_gpt
@@ -65,7 +66,7 @@ class CausalEngine:
             return cls.readable(model)
         key = precision, rows == 1
         known = _prepared.setdefault(model, {})
-        state = tuple((p.data_ptr(), p._version) for p in model.parameters())
+        state = fingerprint(model)
         if key not in known or known[key][0] != state:
             known[key] = state, cls._fused(model, _pack_for(model, precision, rows))
         return cast(Self, known[key][1])
@@ -117,8 +118,7 @@ def _pack_for(model: Gpt, precision: Precision, rows: int) -> Pack:
 
 
 Key = tuple[Precision, bool]
-State = tuple[tuple[int, int], ...]
 # Holds no model alive: what is kept here refers to tensors only.
-_prepared: weakref.WeakKeyDictionary[Gpt, dict[Key, tuple[State, CausalEngine]]] = (
+_prepared: weakref.WeakKeyDictionary[Gpt, dict[Key, tuple[Fingerprint, CausalEngine]]] = (
     weakref.WeakKeyDictionary()
 )

@@ -9,6 +9,7 @@ from typing import Protocol, Self, cast
 import torch
 from torch import Tensor, nn
 
+from clearhead.decoding.fingerprint import Fingerprint, fingerprint
 from clearhead.decoding.precision import Precision, pack_for
 from clearhead.fast.fused_decoder import FusedDecoder
 from clearhead.fast.fused_encoder import FusedEncoder
@@ -66,7 +67,7 @@ class Engine:
         if not is_standard(model):
             return cls.readable(model)
         known = _prepared.setdefault(model, {})
-        state = _state(model)
+        state = fingerprint(model)
         if precision not in known or known[precision][0] != state:
             known[precision] = state, cls._fused(model, pack)
         return cast(Self, known[precision][1])
@@ -97,14 +98,7 @@ class Engine:
         return copy.copy(self.decoder)
 
 
-State = tuple[tuple[type, ...], tuple[tuple[int, int], ...]]
 # Holds no model alive: what is kept here refers to tensors only.
-_prepared: weakref.WeakKeyDictionary[Transformer, dict[Precision, tuple[State, Engine]]] = (
+_prepared: weakref.WeakKeyDictionary[Transformer, dict[Precision, tuple[Fingerprint, Engine]]] = (
     weakref.WeakKeyDictionary()
 )
-
-
-def _state(model: Transformer) -> State:
-    """Different whenever a block was exchanged or a weight written to."""
-    kinds = tuple(type(module) for module in model.modules())
-    return kinds, tuple((p.data_ptr(), p._version) for p in model.parameters())
