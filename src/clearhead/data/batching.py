@@ -16,6 +16,7 @@ from clearhead.data.batch import Batch, pad_rows
 from clearhead.data.encoded import EncodedCorpus, Rows
 from clearhead.data.permutation import Permutation
 from clearhead.data.sorting import by_length, cut_by_tokens
+from clearhead.data.walk import refuse_another_walk
 from clearhead.errors import UserError
 
 Ints = NDArray[np.int64]
@@ -83,12 +84,7 @@ class TokenBatches(Iterator[Batch]):
         Raises:
             UserError: the position belongs to another corpus or plan.
         """
-        for name, value in self._setting().items():
-            if state[name] != value:
-                raise UserError(
-                    f"cannot go on in the data: {name} was {state[name]} and is {value} now; "
-                    "resume with the same data and batch settings, or start a new run"
-                )
+        refuse_another_walk(state, self._setting())
         self.epoch, self.window, self.index = state["epoch"], state["window"], state["index"]
         self._rows = None
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clearhead.data.packed import PackedCorpus, refuse_short
 from clearhead.data.permutation import Permutation
-from clearhead.errors import UserError
+from clearhead.data.walk import refuse_another_walk
 
 Ids = NDArray[np.int64]
 NOTHING = -1
@@ -65,12 +65,7 @@ class BlockBatches(Iterator[Blocks]):
         Raises:
             UserError: the position belongs to another text or plan.
         """
-        for name, value in self._setting().items():
-            if state[name] != value:
-                raise UserError(
-                    f"cannot go on in the data: {name} was {state[name]} and is {value} now; "
-                    "resume with the same data and batch settings, or start a new run"
-                )
+        refuse_another_walk(state, self._setting())
         self.epoch, self.index = state["epoch"], state["index"]
 
     def __next__(self) -> Blocks:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clearhead.data.permutation import Permutation
 from clearhead.data.sorting import cut_by_tokens
-from clearhead.errors import UserError
+from clearhead.data.walk import refuse_another_walk
 
 Ints = NDArray[np.int64]
 NOTHING = -100  # a place whose label does not count; what torch's cross-entropy ignores
@@ -80,12 +80,7 @@ class LabelledBatches(Iterator[LabelledBatch]):
         Raises:
             UserError: the position belongs to other data or other batches.
         """
-        for name, value in self._setting().items():
-            if state[name] != value:
-                raise UserError(
-                    f"cannot go on in the data: {name} was {state[name]} and is {value} now; "
-                    "resume with the same data and batch settings, or start a new run"
-                )
+        refuse_another_walk(state, self._setting())
         self.epoch, self.index = state["epoch"], state["index"]
         self._epochs_batches = None
 

@@ -20,6 +20,13 @@ def batches_by_tokens(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
         start += size
 
 
+def groups_by_length(lengths: Sequence[int], rows: int) -> Iterator[list[int]]:
+    """Indices, longest first, at most so many at a time."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    for start in range(0, len(order), rows):
+        yield order[start : start + rows]
+
+
 def streams(
     lengths: Sequence[int], batch_tokens: int, most: int | None, refilled: bool
 ) -> Iterator[tuple[int, list[int]]]:

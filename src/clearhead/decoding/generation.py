@@ -1,8 +1,8 @@
 """Prompts in ids, continuations in ids."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
+from clearhead.decoding.batching import groups_by_length
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.decoding.search import in_eval_mode
@@ -30,12 +30,10 @@ def generate(
     options, seeds = options or SamplingOptions(), seeds or range(len(prompts))
     check_prompts(prompts, model.config.seq_len, model.config.vocab_size)
     found: dict[int, Continuation] = {}
-    order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
-    with in_eval_mode(model) if isinstance(model, Gpt) else nullcontext():
+    with in_eval_mode(model):
         if isinstance(model, Gpt):
             model = CausalEngine.of(model, rows=min(rows, len(prompts)))
-        for start in range(0, len(order), rows):
-            group = order[start : start + rows]
+        for group in groups_by_length([len(prompt) for prompt in prompts], rows):
             writing = Writing(
                 model, [prompts[i] for i in group], options, [seeds[i] for i in group]
             )

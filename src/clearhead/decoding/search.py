@@ -53,8 +53,8 @@ def decode(
 
 
 @contextmanager
-def in_eval_mode(model: nn.Module | Engine) -> Iterator[None]:
-    """Without dropout; a model in training goes back to it afterwards."""
+def in_eval_mode(model: object) -> Iterator[None]:
+    """Without dropout; a model in training goes back to it afterwards. An engine never drops."""
     if not isinstance(model, nn.Module):
         yield
         return

@@ -23,7 +23,8 @@ from clearhead.blocks import (
     look_ahead_mask,
 )
 from clearhead.fast.fused_gpt_layer import FusedGptLayer, Past
-from clearhead.fast.fused_stack import can_fuse, norm
+from clearhead.fast.fused_parts import is_watched, norm
+from clearhead.fast.fused_stack import can_fuse
 from clearhead.fast.incremental_gpt import last_of, next_places
 from clearhead.fast.packed_linear import Pack, float32
 
@@ -35,8 +36,7 @@ def can_fuse_gpt(model: nn.Module) -> bool:
     }  # fmt: skip
     parts = [(model.get_submodule(name), kind) for name, kind in kinds.items()]
     return can_fuse(model.get_submodule("decoder")) and all(
-        type(part) is kind and not part._forward_hooks and not part._forward_pre_hooks
-        for part, kind in parts
+        type(part) is kind and not is_watched(part) for part, kind in parts
     )
 
 

@@ -6,12 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.blocks import EncoderBlock, FeedForwardBlock, MultiHeadAttentionBlock
-from clearhead.blocks.activations import tanh_gelu
-from clearhead.fast.fused_parts import Function, around, softmax
-from clearhead.fast.fused_stack import norm
+from clearhead.blocks import EncoderBlock, MultiHeadAttentionBlock
+from clearhead.fast.fused_parts import around, feed_forward, norms, softmax
 from clearhead.fast.packed_linear import Pack, side_by_side
-from clearhead.fast.tanh_gelu import fast_tanh_gelu
 
 
 class Past(NamedTuple):
@@ -39,9 +36,9 @@ class FusedGptLayer:
         # The scale of the scores, here once for all in the queries' weights.
         self.project = side_by_side(pack, w_q, w_k, w_v, first_times=self.d_k**-0.5)
         self.join = side_by_side(pack, attention.w_o)
-        self.feed_forward = _feed_forward(cast(FeedForwardBlock, block.feed_forward_block), pack)
+        self.feed_forward = feed_forward(block.feed_forward_block, pack)
         self.around = around(block.residual_connections[0])
-        self.norms = [norm(r.get_submodule("norm"), d_model) for r in block.residual_connections]
+        self.norms = norms(block.residual_connections, d_model)
 
     def step(self, x: Tensor, past: Past) -> Tensor:
         """One position of every row: (rows, d_model) -> the same."""
@@ -82,11 +79,3 @@ class FusedGptLayer:
         weights = softmax(scores).view(past.keys.shape[0], -1, 1)
         # (rows · h, d_k, seen) @ (rows · h, seen, 1)
         return self.join(torch.bmm(past.values, weights).view(y.shape))
-
-
-def _feed_forward(block: FeedForwardBlock, pack: Pack) -> Function:
-    """The two products with the model's curve between them."""
-    first, second = side_by_side(pack, block.linear_1), side_by_side(pack, block.linear_2)
-    curve: Function = getattr(block, "activation", torch.relu)
-    bend = fast_tanh_gelu if curve is tanh_gelu else curve
-    return lambda x: second(bend(first(x)))

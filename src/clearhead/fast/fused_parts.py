@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import (
+    BiasedLayerNormalization,
     Decoder,
     DecoderBlock,
     Encoder,
@@ -27,8 +28,10 @@ from clearhead.blocks import (
     ProjectionLayer,
     ResidualConnection,
 )
+from clearhead.blocks.activations import tanh_gelu
 from clearhead.fast.dropout import CheapDropout
 from clearhead.fast.packed_linear import Pack, side_by_side
+from clearhead.fast.tanh_gelu import fast_tanh_gelu
 
 Function = Callable[[Tensor], Tensor]
 Around = Callable[[Tensor, Function, Function], Tensor]
@@ -48,13 +51,13 @@ STANDARD = {
 def is_standard(model: nn.Module) -> bool:
     """Whether all parts are the library's own and nobody watches them."""
     parts = [module for name, module in model.named_modules() if name]
-    return all(
-        _is_ours(type(part))
-        and not part._forward_hooks
-        and not part._forward_pre_hooks
-        and not getattr(part, "keep_attention_scores", False)
-        for part in parts
-    )
+    return all(_is_ours(type(part)) and not is_watched(part) for part in parts)
+
+
+def is_watched(part: nn.Module) -> bool:
+    """Whether somebody wants to see what goes into it, comes out of it, or looks where."""
+    hooks = part._forward_hooks or part._forward_pre_hooks
+    return bool(hooks) or getattr(part, "keep_attention_scores", False)
 
 
 def _is_ours(kind: type) -> bool:
@@ -63,13 +66,14 @@ def _is_ours(kind: type) -> bool:
 
 
 def norm(module: nn.Module, features: int) -> Function:
-    """`FusedLayerNormalization` with its alpha multiplied out once; identity stays identity."""
+    """Either of the two formulas on weights that are fetched once; identity stays identity."""
     if not isinstance(module, LayerNormalization):
         return module
-    alpha = module.alpha.detach() * math.sqrt((features - 1) / features)
-    alpha, bias = alpha.expand(features).contiguous(), module.bias.detach().expand(features)
-    bias, shape, eps = bias.contiguous(), (features,), module.eps**2
-    return lambda x: torch.layer_norm(x, shape, alpha, bias, eps)
+    alpha, bias, eps = module.alpha.detach(), module.bias.detach(), module.eps
+    if not isinstance(module, BiasedLayerNormalization):  # as in `FusedLayerNormalization`
+        alpha, eps = alpha * math.sqrt((features - 1) / features), eps**2
+    alpha, bias = (weight.expand(features).contiguous() for weight in (alpha, bias))
+    return lambda x: torch.layer_norm(x, (features,), alpha, bias, eps)
 
 
 def before(x: Tensor, norm: Function, sublayer: Function) -> Tensor:
@@ -100,12 +104,15 @@ def softmax(scores: Tensor) -> Tensor:
 
 
 def feed_forward(module: nn.Module, pack: Pack) -> Function:
-    """The two products with the relu between them in place."""
+    """The two products with the model's curve between them."""
     block = cast(FeedForwardBlock, module)
     first, second = side_by_side(pack, block.linear_1), side_by_side(pack, block.linear_2)
-    return lambda x: second(first(x).relu_())
+    curve: Function = getattr(block, "activation", torch.relu)
+    # What the first product wrote is nobody else's: the relu may stand in its place.
+    bend = {torch.relu: torch.relu_, tanh_gelu: fast_tanh_gelu}.get(curve, curve)
+    return lambda x: second(bend(first(x)))
 
 
 def norms(residuals: nn.ModuleList, features: int) -> list[Function]:
     """The norms of a layer's residual connections."""
-    return [norm(cast(ResidualConnection, residual).norm, features) for residual in residuals]
+    return [norm(residual.get_submodule("norm"), features) for residual in residuals]

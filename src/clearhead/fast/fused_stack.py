@@ -9,7 +9,7 @@ Per layer: one product for queries, keys and values, weights laid out once (`pac
 attention through `F.scaled_dot_product_attention`, which reads the heads where they stand.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -26,7 +26,7 @@ from clearhead.blocks import (
     RotaryPositions,
 )
 from clearhead.fast import fused_parts
-from clearhead.fast.fused_parts import Function, around
+from clearhead.fast.fused_parts import around, feed_forward, is_watched, norm, norms
 from clearhead.fast.packed_linear import Pack, float32, side_by_side
 
 
@@ -48,13 +48,7 @@ STANDARD = fused_parts.STANDARD | {
 
 def can_fuse(encoder: nn.Module) -> bool:
     """Whether all parts are the library's own and nobody watches them."""
-    return all(
-        type(part) in STANDARD
-        and not part._forward_hooks
-        and not part._forward_pre_hooks
-        and not getattr(part, "keep_attention_scores", False)
-        for part in encoder.modules()
-    )
+    return all(type(part) in STANDARD and not is_watched(part) for part in encoder.modules())
 
 
 class FusedStack:
@@ -95,9 +89,7 @@ class FusedStackLayer:
         self.join = side_by_side(pack, attention.w_o)
         self.feed_forward = feed_forward(block.feed_forward_block, pack)
         self.around = around(block.residual_connections[0])
-        self.norms = [
-            norm(cast(nn.Module, residual.norm), d_model) for residual in block.residual_connections
-        ]
+        self.norms = norms(block.residual_connections, d_model)
 
     def __call__(self, x: Tensor, runs: Sequence[Run], turn: Turn | None) -> Tensor:
         """The two sublayers, each in its residual connection."""
@@ -138,19 +130,3 @@ def turn_in_place(heads: Tensor, turn: Turn) -> None:
     turned = a * cosine - b * sine
     b.mul_(cosine).add_(a * sine)
     a.copy_(turned)
-
-
-def feed_forward(module: nn.Module, pack: Pack) -> Function:
-    """The two products with the model's curve between them."""
-    block = cast(ActivatedFeedForwardBlock, module)
-    first, second = side_by_side(pack, block.linear_1), side_by_side(pack, block.linear_2)
-    bend: Callable[[Tensor], Tensor] = getattr(block, "activation", torch.relu)
-    return lambda x: second(bend(first(x)))
-
-
-def norm(module: nn.Module, features: int) -> Function:
-    """Either of the two formulas, on weights that are fetched once."""
-    if not isinstance(module, BiasedLayerNormalization):
-        return fused_parts.norm(module, features)
-    alpha, bias, eps = module.alpha.detach(), module.bias.detach(), module.eps
-    return lambda x: torch.layer_norm(x, (features,), alpha, bias, eps)

@@ -13,8 +13,9 @@ from clearhead.errors import UserError
 from clearhead.pipelines.encoding import Precision, Text
 from clearhead.pipelines.positions import Positions
 from clearhead.pipelines.sentence_settings import Pooling, SentenceSettings
-from clearhead.pipelines.text_model import TextModel, best_of_run
+from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained.hub import directory_of
+from clearhead.translation.location import best_of_run
 
 # A window holds so many tokens: enough to sort, and, kept unpooled, 200 MB of a BERT base.
 WINDOW_TOKENS = 65_536

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
+from clearhead.decoding.batching import groups_by_length
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.generation import ROWS
 from clearhead.decoding.precision import Precision, fastest_precision
@@ -15,13 +16,13 @@ from clearhead.errors import UserError
 from clearhead.models import Gpt
 from clearhead.pipelines.generated import Generated, Piece, check_seeds, fresh_seed
 from clearhead.pipelines.stop_strings import StopStrings
-from clearhead.pipelines.text_model import best_of_run
 from clearhead.pipelines.text_stream import TextStream
 from clearhead.pipelines.writers import check_writer
 from clearhead.pretrained import load
 from clearhead.pretrained.hub import directory_of
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.precision import choose_device
+from clearhead.translation.location import best_of_run
 from clearhead.translation.threads import use_threads
 
 logger = logging.getLogger(__name__)
@@ -102,11 +103,8 @@ class TextGenerator:
         if seeds is None:
             first = fresh_seed()
             seeds = range(first, first + len(prompts))
-        lengths = [len(self.encode(prompt)) for prompt in prompts]
-        order = sorted(range(len(prompts)), key=lambda i: -lengths[i])
         found: dict[int, Generated] = {}
-        for start in range(0, len(order), rows):
-            group = order[start : start + rows]
+        for group in groups_by_length([len(self.encode(prompt)) for prompt in prompts], rows):
             texts, own = [prompts[i] for i in group], [seeds[i] for i in group]
             for i, generated in zip(group, self._together(texts, options, stop, own), strict=True):
                 found[i] = generated

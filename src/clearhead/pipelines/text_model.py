@@ -19,6 +19,7 @@ from clearhead.pipelines.encoding import EncoderModel, Precision, Text, encoding
 from clearhead.pretrained import load
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.precision import choose_device, choose_ground
+from clearhead.translation.location import best_of_run
 from clearhead.translation.threads import use_threads
 
 logger = logging.getLogger(__name__)
@@ -130,13 +131,3 @@ class TextModel:
     def _read_batch(self, batch: Sequence[Text], take: Take[Result]) -> list[Result]:
         blocks = self.encoding(batch)
         return [result for block in blocks for result in take(block.ids, block.hidden)]
-
-
-def best_of_run(source: str | Path) -> str | Path:
-    """Of a directory of `clearhead train` the best checkpoint, or the last; else what was given."""
-    path = Path(source)
-    if path.is_dir() and not (path / "config.json").is_file():
-        for inner in (path / "best", path / "last"):
-            if (inner / "config.json").is_file():
-                return inner
-    return source

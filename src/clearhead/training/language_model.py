@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from clearhead.data.blocks import BlockBatches
-from clearhead.data.hidden import HiddenBatches
 from clearhead.data.texts import Texts
 from clearhead.errors import UserError
 from clearhead.pretrained import from_pretrained, save_pretrained
@@ -58,12 +56,3 @@ def save_language_model(model: nn.Module, tokenizer: FastTokenizer, directory: P
     save_pretrained(model, directory, torch.float32)
     tokenizer.save(directory)
     save_older_layout(directory)
-
-
-def introduced(batches: BlockBatches | HiddenBatches, tokenizer: FastTokenizer) -> str:
-    """How much text, how many pieces."""
-    ribbon = batches.corpus
-    return (
-        f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {batches.blocks:,} blocks, "
-        f"vocabulary {tokenizer.vocab_size:,}"
-    )

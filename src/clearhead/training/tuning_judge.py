@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clearhead.data.labelled_batches import NOTHING, Example, pad
 from clearhead.data.sorting import sorted_batches
+from clearhead.decoding.search import in_eval_mode
 from clearhead.pretrained.new_heads import Answer
 from clearhead.training.tuning_model import scores_of
 
@@ -28,9 +29,8 @@ class Answers(NamedTuple):
 def answers(model: Any, answer: Answer, examples: Sequence[Example]) -> Answers:
     """Ask the model about every example; its mode and the random states stay as they were."""
     said: list[Ints] = [np.zeros(0, dtype=np.int64)] * len(examples)
-    training, total, counted = model.training, 0.0, 0
-    model.eval()
-    try:
+    total, counted = 0.0, 0
+    with in_eval_mode(model):
         lengths = np.array([len(example.ids) for example in examples])
         for rows in sorted_batches(lengths, BATCH_TOKENS):
             batch = pad([examples[i] for i in rows.tolist()], model.config.pad_id)
@@ -42,8 +42,6 @@ def answers(model: Any, answer: Answer, examples: Sequence[Example]) -> Answers:
             best = scores.argmax(-1).numpy()
             for i, row in zip(rows.tolist(), best, strict=True):
                 said[i] = np.atleast_1d(row)[: len(examples[i].targets)]
-    finally:
-        model.train(training)
     return Answers(said, total / max(1, counted))
 
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from clearhead.data.pairs import Pair
 from clearhead.decoding import DecodingOptions, decode
+from clearhead.decoding.search import in_eval_mode
 from clearhead.models.transformer import Transformer
 from clearhead.text import Tokenizer
 from clearhead.training.objective import translation_loss
@@ -26,14 +27,9 @@ class DevSet:
 
         A sentence beyond the model's positions is cut: it is judged by its beginning.
         """
-        training = model.training
-        model.eval()
-        try:
-            with torch.inference_mode():
-                loss = self._loss(model)
-                translations = self._translate(model)
-        finally:
-            model.train(training)
+        with in_eval_mode(model), torch.inference_mode():
+            loss = self._loss(model)
+            translations = self._translate(model)
         shown = list(zip(self.pairs, translations, strict=True))[:samples]
         return Verdict(
             loss,

@@ -25,10 +25,22 @@ def find_model(path: str | Path | None) -> Path:
             f"model {str(directory)!r} {what}; expected a directory with config.json, "
             "model.safetensors and tokenizer.json"
         )
-    for candidate in (directory, directory / "best", directory / "last"):
-        if (candidate / "config.json").is_file():
-            return candidate
+    if found := _model_in(directory):
+        return found
     raise UserError(
         f"{directory} holds no config.json; expected a model directory (config.json, "
         "model.safetensors, tokenizer.json) or a run directory of clearhead train"
     )
+
+
+def best_of_run(source: str | Path) -> str | Path:
+    """Of a directory of `clearhead train` the best checkpoint, or the last; else what was given."""
+    return _model_in(Path(source)) or source
+
+
+def _model_in(directory: Path) -> Path | None:
+    """The directory itself, or, of a run, the best checkpoint, or the last."""
+    for candidate in (directory, directory / "best", directory / "last"):
+        if (candidate / "config.json").is_file():
+            return candidate
+    return None

@@ -21,6 +21,7 @@ from clearhead.compare.proofs.peers import PEERS
 from clearhead.compare.proofs.proof import BOUND, Finding, largest, side_by_side, worst
 from clearhead.compare.proofs.verifying import attempts
 from clearhead.fast import FlatAdam, FlatMuon
+from clearhead.fast.incremental import IncrementalDecoder
 from clearhead.training.objective import Losses, consistent_loss
 
 # `tests/export` tries these, with more sentences; CTranslate2's is quick enough to be tried here.
@@ -109,7 +110,7 @@ def test_a_wrong_twin_misses_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "consistent_loss", partial(consistent_loss_of, 2.1))
     assert not learning.r_drop(torch.float64).within(1e-3)
     monkeypatch.setattr(fast_decoding, "decoder_mask", lambda ids, pad: None)
-    assert not fast_decoding.cached(torch.float64).within(1e-3)
+    assert not fast_decoding.word_by_word(IncrementalDecoder, torch.float64).within(1e-3)
 
 
 def test_a_wrong_gradient_is_found_where_the_output_is_right() -> None:

@@ -1,6 +1,7 @@
 """Translating fast: caches, fused layers and short cuts find what the readable model finds."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -21,12 +22,12 @@ EPS = 1e-13
 
 def proofs() -> Iterator[Proof]:
     """The two caches, the encoder, the vocabulary's product and the choice of the best."""
-    yield from in_both_precisions(
-        f"IncrementalDecoder, {STEPS} steps", "decode, all words at once", cached
-    )
-    yield from in_both_precisions(
-        f"FusedDecoder, {STEPS} steps", "decode, all words at once", fused_decoder
-    )
+    for kind in (IncrementalDecoder, FusedDecoder):
+        yield from in_both_precisions(
+            f"{kind.__name__}, {STEPS} steps",
+            "decode, all words at once",
+            partial(word_by_word, kind),
+        )
     yield from in_both_precisions("FusedEncoder", "encode", fused_encoder)
     yield from in_both_precisions("fast.linear", "F.linear", vocabulary)
     yield Proof("best_continuations", "sorting everything", "float32", 0.0, continuations)
@@ -45,22 +46,13 @@ def sentences(model: Transformer) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 @torch.no_grad()
-def cached(dtype: torch.dtype) -> Finding:
-    """Word by word from kept keys and values."""
+def word_by_word(
+    kind: type[IncrementalDecoder] | type[FusedDecoder], dtype: torch.dtype
+) -> Finding:
+    """From kept keys and values; the fused one through layers with their matrices side by side."""
     model = tiny("pre", dtype, EPS)
     memory, mask, tgt, expected = sentences(model)
-    decoder = IncrementalDecoder(model)
-    decoder.start(memory, mask)
-    found = [decoder.step(tgt[:, t]) for t in range(STEPS)]
-    return Finding(largest([(torch.stack(found, dim=1), expected)]))
-
-
-@torch.no_grad()
-def fused_decoder(dtype: torch.dtype) -> Finding:
-    """Word by word through layers with their matrices side by side."""
-    model = tiny("pre", dtype, EPS)
-    memory, mask, tgt, expected = sentences(model)
-    decoder = FusedDecoder(model)
+    decoder = kind(model)
     decoder.start(memory, mask)
     found = [decoder.step(tgt[:, t]).clone() for t in range(STEPS)]
     return Finding(largest([(torch.stack(found, dim=1), expected)]))

@@ -1,26 +1,19 @@
 """Learning to say what comes next: plain text, a `Gpt`, perplexity and bits a byte."""
 
-from pathlib import Path
-
 from clearhead.data.blocks import BlockBatches, BlockPlan, Blocks
 from clearhead.models import Gpt, GptConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level
 from clearhead.training.causal_dev import CausalDev
-from clearhead.training.judging import in_peace
-from clearhead.training.language_model import (
-    begun_model,
-    check_language,
-    introduced,
-    save_language_model,
-)
+from clearhead.training.language_model import begun_model
 from clearhead.training.language_objective import causal_loss
 from clearhead.training.language_recipe import CausalRecipe
 from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
 from clearhead.training.objective import Losses
 from clearhead.training.precision import Ground
 from clearhead.training.run_directory import RunDirectory
-from clearhead.training.task import Score, Verdict, Words
+from clearhead.training.task import Score, Words
+from clearhead.training.tasks.language import Language
 
 LAYOUT = Layout(learn_byte_level, FastTokenizer.byte_level)
 ABOUT = """\
@@ -35,10 +28,10 @@ WORDS = Words(
 )
 
 
-class Causal:
+class Causal(Language):
     """Every token from the tokens before it."""
 
-    words = WORDS
+    words, config = WORDS, GptConfig
 
     def __init__(self, recipe: CausalRecipe, run: RunDirectory, ground: Ground) -> None:
         self.tokenizer = prepare_tokenizer(recipe, run, LAYOUT)
@@ -52,31 +45,9 @@ class Causal:
         self.batches = BlockBatches(ribbon, BlockPlan(length, 1, rows, recipe.run.seed))
         self.dev = CausalDev(dev, self.tokenizer, self.batches.plan)
 
-    @classmethod
-    def check(cls, recipe: CausalRecipe) -> None:
-        """Refuse texts that are not there and sizes that do not fit each other."""
-        check_language(recipe, GptConfig)
-
     def losses(self, model: Gpt, batch: Blocks) -> Losses:
         """Cross-entropy of every next token."""
         return causal_loss(model, batch.ids)
-
-    def judge(self, model: Gpt, samples: int) -> Verdict:
-        """Perplexity, bits a byte, and how the model continues some texts."""
-        with in_peace(model):
-            return self.dev.judge(model, samples)
-
-    def save(self, model: Gpt, directory: Path) -> None:
-        """What `clearhead generate` and `transformers` load."""
-        save_language_model(model, self.tokenizer, directory)
-
-    def blank(self) -> Gpt:
-        """Readable parts only."""
-        return Gpt.from_config(self.model.config)
-
-    def introduction(self) -> str:
-        """How much text, how many pieces."""
-        return introduced(self.batches, self.tokenizer)
 
     def _config(self, recipe: CausalRecipe) -> GptConfig:
         m = recipe.model

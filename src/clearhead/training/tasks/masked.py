@@ -1,20 +1,12 @@
 """Learning to say what is hidden: plain text, a `Bert`, the share of hidden words found."""
 
-from pathlib import Path
-
 from clearhead.data.hidden import HiddenBatches
 from clearhead.data.masking import Masked as Hidden
 from clearhead.data.masking import Vocabulary
 from clearhead.models import Bert, BertConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_wordpiece
-from clearhead.training.judging import in_peace
-from clearhead.training.language_model import (
-    begun_model,
-    check_language,
-    introduced,
-    save_language_model,
-)
+from clearhead.training.language_model import begun_model
 from clearhead.training.language_objective import masked_loss
 from clearhead.training.language_recipe import MaskedRecipe
 from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
@@ -22,7 +14,8 @@ from clearhead.training.masked_dev import MaskedDev
 from clearhead.training.objective import Losses
 from clearhead.training.precision import Ground
 from clearhead.training.run_directory import RunDirectory
-from clearhead.training.task import Score, Verdict, Words
+from clearhead.training.task import Score, Words
+from clearhead.training.tasks.language import Language
 
 LAYOUT = Layout(learn_wordpiece, FastTokenizer.wordpiece)
 ABOUT = """\
@@ -37,10 +30,10 @@ WORDS = Words(
 )
 
 
-class Masked:
+class Masked(Language):
     """15 % of all words, hidden anew in each epoch, from what stands around them."""
 
-    words = WORDS
+    words, config = WORDS, BertConfig
 
     def __init__(self, recipe: MaskedRecipe, run: RunDirectory, ground: Ground) -> None:
         self.tokenizer = prepare_tokenizer(recipe, run, LAYOUT)
@@ -56,31 +49,9 @@ class Masked:
         self.batches = HiddenBatches(ribbon, vocabulary, frame, length, rows, recipe.run.seed)
         self.dev = MaskedDev(dev, self.tokenizer, vocabulary, length)
 
-    @classmethod
-    def check(cls, recipe: MaskedRecipe) -> None:
-        """Refuse texts that are not there and sizes that do not fit each other."""
-        check_language(recipe, BertConfig)
-
     def losses(self, model: Bert, batch: Hidden) -> Losses:
         """Cross-entropy of what is hidden, at these places only."""
         return masked_loss(model, batch.ids, batch.labels)
-
-    def judge(self, model: Bert, samples: int) -> Verdict:
-        """Perplexity and accuracy of what is hidden, always the same words."""
-        with in_peace(model):
-            return self.dev.judge(model, samples)
-
-    def save(self, model: Bert, directory: Path) -> None:
-        """What `clearhead fill-mask` and `transformers` load."""
-        save_language_model(model, self.tokenizer, directory)
-
-    def blank(self) -> Bert:
-        """Readable parts only."""
-        return Bert.from_config(self.model.config)
-
-    def introduction(self) -> str:
-        """How much text, how many pieces."""
-        return introduced(self.batches, self.tokenizer)
 
     def _bare(self, texts: list[str]) -> list[list[int]]:
         """Ids without the signs around a text."""
