@@ -5,6 +5,7 @@ from torch import Tensor
 
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.models import Transformer, TransformerConfig
+from clearhead.models.marian import Marian, MarianConfig
 
 # (norm, tie_embeddings)
 VARIANTS = [("pre", False), ("pre", True), ("post", False), ("post", True)]
@@ -32,6 +33,33 @@ def make_model(norm: str = "pre", tie: bool = False, vocab: int = 23, seed: int 
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
         model.projection_layer.proj.bias[config.eos_id] += 2.0  # so that some sentences end
+    return model
+
+
+def make_marian(vocab: int = 23, seed: int = 1) -> Marian:
+    """Post-norm, swish, the sines before the cosines; writing begins with the padding sign."""
+    torch.manual_seed(seed)
+    config = MarianConfig(
+        vocab,
+        vocab,
+        17,
+        29,
+        d_model=12,
+        encoder_layers=2,
+        decoder_layers=3,
+        h=3,
+        d_ff=20,
+        dropout=0.3,
+        tie_embeddings=True,
+        pad_id=vocab - 1,
+        bos_id=vocab - 1,
+        eos_id=0,
+        initial_std=0.3,
+    )
+    model = Marian.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
     return model
 
 

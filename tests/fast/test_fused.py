@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks import READABLE, FeedForwardBlock, decoder_mask, padding_mask
+from clearhead.blocks import READABLE, FeedForwardBlock, look_ahead_mask, padding_mask
 from clearhead.blocks.attention import MultiHeadAttentionBlock
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.errors import UserError
@@ -14,7 +14,8 @@ from clearhead.fast.fused_encoder import FusedEncoder
 from clearhead.fast.fused_parts import is_standard
 from clearhead.fast.incremental import IncrementalDecoder
 from clearhead.models import Transformer, TransformerConfig
-from tests.decoding.tiny import VARIANTS, make_model
+from clearhead.models.marian import Marian
+from tests.decoding.tiny import VARIANTS, make_marian, make_model
 
 SENTENCES, STEPS = 4, 21
 
@@ -23,17 +24,24 @@ def without_bias(d_model: int, h: int, dropout: float) -> nn.Module:
     return MultiHeadAttentionBlock(d_model, h, dropout, bias=False)
 
 
+def marian() -> Marian:
+    """Halved waves, swish, another norm; words without the factor where the paper has it."""
+    plain = replace(make_marian().config, scale_embedding=False)
+    return Marian.from_config(plain).eval()
+
+
 def models() -> list[Transformer]:
-    """Pre- and post-norm, tied and not, with and without bias, readable and accelerated.
+    """Pre- and post-norm, tied and not, with and without bias, readable and accelerated; Marian.
 
     In float64 and with norms of a tiny epsilon, which the fused kernel has elsewhere in its
     formula (`FusedLayerNormalization` says how much that matters).
     """
     bare = Transformer.from_config(make_model().config, replace(READABLE, attention=without_bias))
-    every = [*(make_model(*v) for v in VARIANTS), make_model("post"), bare.eval()]
+    every = [*(make_model(*v) for v in VARIANTS), make_marian(), marian()]
+    every += [make_model("post"), bare.eval()]
     for model in every:
         for module in model.double().modules():
-            if isinstance(module, LayerNormalization):
+            if type(module) is LayerNormalization:
                 module.eps = 1e-12
     accelerate(every[-2])
     return every
@@ -57,7 +65,7 @@ def targets(model: Transformer, rows: int, steps: int = STEPS) -> Tensor:
 @torch.no_grad()
 def forced(model: Transformer, memory: Tensor, mask: Tensor, tgt: Tensor, beams: int = 1) -> Tensor:
     memory, mask = memory.repeat_interleave(beams, 0), mask.repeat_interleave(beams, 0)
-    return model.decode(memory, mask, tgt, decoder_mask(tgt, model.config.pad_id))
+    return model.decode(memory, mask, tgt, look_ahead_mask(tgt.shape[1]))
 
 
 @torch.no_grad()

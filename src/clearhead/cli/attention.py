@@ -27,8 +27,11 @@ Target = Annotated[
     typer.Option(help="Its translation.", show_default="what the model says"),
 ]
 Model = Annotated[
-    Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+    str | None,
+    typer.Option(
+        help="Directory of a model or a training run, or a name on the hub.",
+        show_default="the shipped one",
+    ),
 ]
 Kind = Annotated[
     Literal["encoder", "decoder", "cross"],

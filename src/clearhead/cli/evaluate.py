@@ -21,8 +21,11 @@ Data = Annotated[
     typer.Option(metavar="SPEC", help="Test set: a file, SOURCE,TARGET or grammar:SPLIT:COUNT."),
 ]
 Model = Annotated[
-    Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+    str | None,
+    typer.Option(
+        help="Directory of a model or a training run, or a name on the hub.",
+        show_default="the shipped one",
+    ),
 ]
 Hypotheses = Annotated[
     Path | None,
@@ -137,7 +140,7 @@ def _road(language: str, tokenized: list[str] | None, asked: bool) -> "AsPapers 
     return as_papers(language, tokenized)
 
 
-def _load(model: Path | None, device: str, threads: int | None) -> "Translator":
+def _load(model: str | None, device: str, threads: int | None) -> "Translator":
     from clearhead.translation import Translator
 
     return Translator.from_pretrained(model, device, threads)
@@ -160,7 +163,7 @@ def _translate(
 
 
 def _settings(
-    model: Path | None, search: Search | None, translator: "Translator | None"
+    model: str | None, search: Search | None, translator: "Translator | None"
 ) -> dict[str, str | int | float] | None:
     """What the numbers hold for; of translations that we did not make we know nothing."""
     if search is None or translator is None:

@@ -20,8 +20,11 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
 ]
 Model = Annotated[
-    Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+    str | None,
+    typer.Option(
+        help="Directory of a model or a training run, or a name on the hub.",
+        show_default="the shipped one",
+    ),
 ]
 BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[

@@ -83,7 +83,7 @@ def open_subject(model: Path | None) -> Iterator[Subject]:
         yield Subject(
             directory,
             translator.model,
-            translator.tokenizer,
+            Tokenizer.load(directory),
             Path(folder),
             torch.get_num_threads(),
         )

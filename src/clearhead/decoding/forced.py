@@ -6,7 +6,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from clearhead.blocks import MultiHeadAttentionBlock, decoder_mask, padding_mask
+from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask, padding_mask
 from clearhead.decoding.batching import batches_by_tokens, padded
 from clearhead.decoding.search import in_eval_mode
 from clearhead.errors import UserError
@@ -52,10 +52,12 @@ def _weights(
     pad_id = model.config.pad_id
     device = next(model.parameters()).device
     src, tgt = padded(sources, pad_id, device), padded(inputs, pad_id, device)
-    src_mask = padding_mask(src, pad_id)
+    # Filling stands behind a target, where no token of it looks; nothing more need be hidden,
+    # and must not be: Marian's begin sign is the sign of filling.
+    src_mask, tgt_mask = padding_mask(src, pad_id), look_ahead_mask(tgt.shape[1], device)
     before, block.keep_attention_scores = block.keep_attention_scores, True
     try:
-        model.decode(model.encode(src, src_mask), src_mask, tgt, decoder_mask(tgt, pad_id))
+        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
         return cast(Tensor, block.attention_scores).float().mean(dim=1)
     finally:
         block.keep_attention_scores, block.attention_scores = before, None

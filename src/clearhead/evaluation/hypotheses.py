@@ -47,13 +47,13 @@ def check_writable(path: Path) -> None:
         )
 
 
-def default_name(data: str, model: Path | None) -> Path:
+def default_name(data: str, model: str | Path | None) -> Path:
     """`DATA.MODEL.hyp`, so that two models on one test set are kept side by side.
 
     `data/test.tsv` and `runs/mine/best` make `test.mine-best.hyp`; `grammar:test:1000`
     and no model of one's own, `grammar-test-1000.shipped.hyp`.
     """
-    return Path(f"{_data_name(data)}.{_model_name(model) if model else 'shipped'}.hyp")
+    return Path(f"{_data_name(data)}.{_model_name(Path(model)) if model else 'shipped'}.hyp")
 
 
 def _data_name(data: str) -> str:

@@ -56,9 +56,10 @@ def judge(
 
 def _alignment(examples: Examples, translator: "Translator") -> "AlignmentErrors | None":
     from clearhead.evaluation.alignment_error import alignment_errors
+    from clearhead.text import Tokenizer
 
-    if not examples.grammar:
-        return None
+    if not examples.grammar or not isinstance(translator.tokenizer, Tokenizer):
+        return None  # the corpus has no gold links, or the tokenizer no spans of characters
     try:
         return alignment_errors(translator.model, translator.tokenizer, examples.grammar)
     except UserError as error:  # the scores are worth showing without it

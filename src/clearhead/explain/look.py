@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.blocks import decoder_mask, padding_mask
+from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.search import in_eval_mode
 from clearhead.errors import UserError
@@ -41,7 +41,8 @@ class Sentence:
         device, pad_id = next(model.parameters()).device, model.config.pad_id
         src = torch.tensor([self.source], device=device)
         tgt = torch.tensor([self.read], device=device)
-        return src, tgt, padding_mask(src, pad_id), decoder_mask(tgt, pad_id)
+        # One sentence has no filling; and Marian's begin sign is the sign of filling.
+        return src, tgt, padding_mask(src, pad_id), look_ahead_mask(len(self.read), device)
 
 
 def sentence(translator: Translator, text: str, target: str | None = None) -> Sentence:
@@ -53,12 +54,14 @@ def sentence(translator: Translator, text: str, target: str | None = None) -> Se
         UserError: the text or the target is blank, or longer than the model's positions.
     """
     config, tokenizer = translator.model.config, translator.tokenizer
-    source = [*_encode(translator, text, "the text", config.src_seq_len), config.eos_id]
+    ids = tokenizer.encode(text) if text.strip() else []
+    source = [*_fitting(ids, "the text", config.src_seq_len), config.eos_id]
     if target is None:
         best = decode(translator.model, [source], DecodingOptions())[0][0]
         ids = list(best.ids)[: config.tgt_seq_len - 1]
     else:
-        ids = _encode(translator, target, "the target", config.tgt_seq_len)
+        ids = tokenizer.encode_target(target) if target.strip() else []
+        ids = _fitting(ids, "the target", config.tgt_seq_len)
     read, written = [config.bos_id, *ids], [*ids, config.eos_id]
     return Sentence(source, read, written, text, tokenizer.decode(ids))
 
@@ -88,8 +91,7 @@ def look(translator: Translator, known: Sentence) -> list[AttentionMap]:
     ]
 
 
-def _encode(translator: Translator, text: str, what: str, positions: int) -> list[int]:
-    ids = translator.tokenizer.encode(text) if text.strip() else []
+def _fitting(ids: list[int], what: str, positions: int) -> list[int]:
     if not ids:
         raise UserError(f"{what} is blank; give a sentence")
     if len(ids) + 1 > positions:

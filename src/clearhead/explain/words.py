@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 
 CONTINUED = "·"  # the rest of a word: "quatre" "·vingt"
 
 
-def labels(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+def labels(tokenizer: BothLanguages, ids: Sequence[int]) -> list[str]:
     """One label a token: no space before a word, a dot before the rest of a word."""
     pieces = [tokenizer.piece(token) for token in ids]
     return [label(piece, before) for piece, before in zip(pieces, [" ", *pieces], strict=False)]

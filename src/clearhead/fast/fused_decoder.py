@@ -58,7 +58,8 @@ class FusedDecoder:
     def __init__(self, model: nn.Module, pack: Pack = float32) -> None:
         embed = cast(InputEmbeddings, model.tgt_embed)
         decoder, d_model = cast(Decoder, model.decoder), embed.d_model
-        self.words = embed.embedding.weight.detach() * d_model**0.5  # (vocab, d_model)
+        every = torch.arange(embed.vocab_size, device=embed.embedding.weight.device)
+        self.words = embed(every).detach()  # (vocab, d_model), scaled where the model scales
         self.positions = cast(PositionalEncoding, model.tgt_pos).pe[0].to(self.words.dtype)
         blocks = [cast(DecoderBlock, block) for block in decoder.layers]
         self.layers = [FusedDecoderLayer(block, d_model, pack) for block in blocks]

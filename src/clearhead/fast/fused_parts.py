@@ -14,15 +14,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import (
+    ActivatedFeedForwardBlock,
     BiasedLayerNormalization,
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
     FeedForwardBlock,
+    HalvedPositionalEncoding,
     InputEmbeddings,
     LayerNormalization,
     MultiHeadAttentionBlock,
+    PlainEmbeddings,
     PositionalEncoding,
     PostNormResidualConnection,
     ProjectionLayer,
@@ -44,6 +47,9 @@ STANDARD = {
     *(InputEmbeddings, PositionalEncoding, ProjectionLayer, FeedForwardBlock),
     *(MultiHeadAttentionBlock, ResidualConnection, PostNormResidualConnection),
     *(LayerNormalization, nn.Dropout, CheapDropout, nn.ModuleList),
+    # Marian's.
+    *(PlainEmbeddings, HalvedPositionalEncoding),
+    *(ActivatedFeedForwardBlock, BiasedLayerNormalization),
     *(nn.Linear, nn.Embedding, nn.Identity),
 }
 

@@ -17,8 +17,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import (
-    ActivatedFeedForwardBlock,
-    BiasedLayerNormalization,
     Encoder,
     EncoderBlock,
     MultiHeadAttentionBlock,
@@ -38,12 +36,7 @@ class Run(NamedTuple):
 
 
 # Exactly these: a learner's own block, or one that somebody watches, must be the one that runs.
-STANDARD = fused_parts.STANDARD | {
-    ActivatedFeedForwardBlock,
-    BiasedLayerNormalization,
-    RotaryMultiHeadAttentionBlock,
-    RotaryPositions,
-}
+STANDARD = fused_parts.STANDARD | {RotaryMultiHeadAttentionBlock, RotaryPositions}
 
 
 def can_fuse(encoder: nn.Module) -> bool:

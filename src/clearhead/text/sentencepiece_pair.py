@@ -55,6 +55,11 @@ class SentencePiecePair:
         )
 
     @property
+    def separate(self) -> bool:
+        """Whether each language has a vocabulary of its own."""
+        return self._target_vocab is not None
+
+    @property
     def vocab_size(self) -> int:
         """How many ids the source has, signs included."""
         return max(self._vocab.values()) + 1

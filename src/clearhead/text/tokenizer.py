@@ -88,6 +88,14 @@ class Tokenizer:
         """The text of these ids; signs are left out."""
         return self._engine.decode([i for i in ids if i >= len(SPECIALS)])
 
+    def encode_target(self, text: str) -> list[int]:
+        """The same: both languages share the pieces."""
+        return self.encode(text)
+
+    def decode_source(self, ids: Sequence[int]) -> str:
+        """The same: both languages share the pieces."""
+        return self.decode(ids)
+
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
         """The texts of many id sequences."""
         return [self.decode(ids) for ids in batch]

@@ -6,30 +6,31 @@ after). Expect a rough picture, best for content words; `clearhead evaluate`
 measures the error of every layer and head. Words are what `str.split` gives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 from clearhead.translation.result import Link
 
 
-def word_numbers(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+def word_numbers(decode: Callable[[Sequence[int]], str], ids: Sequence[int]) -> list[int]:
     """The number of the word that each token belongs to."""
-    beginnings = [tokenizer.decode(ids[: end + 1]) for end in range(len(ids))]
+    beginnings = [decode(ids[: end + 1]) for end in range(len(ids))]
     return [max(0, len(text.split()) - 1) for text in beginnings]
 
 
 def word_links(
-    tokenizer: Tokenizer, source: Sequence[int], target: Sequence[int], attention: Tensor
+    tokenizer: BothLanguages, source: Sequence[int], target: Sequence[int], attention: Tensor
 ) -> list[Link]:
     """For every target word the source word that its tokens looked at most.
 
     Shape: attention: (target tokens, source tokens and end sign).
     """
-    if not all(tokenizer.decode(ids).split() for ids in (source, target)):
+    if not (tokenizer.decode_source(source).split() and tokenizer.decode(target).split()):
         return []  # nothing but white space: there are no words to link
-    source_words, target_words = word_numbers(tokenizer, source), word_numbers(tokenizer, target)
+    source_words = word_numbers(tokenizer.decode_source, source)
+    target_words = word_numbers(tokenizer.decode, target)
     shape = (target_words[-1] + 1, source_words[-1] + 1)
     columns = attention.new_zeros(len(target), shape[1])
     columns.index_add_(1, _index(source_words, attention), attention[:, : len(source)])

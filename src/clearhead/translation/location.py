@@ -3,12 +3,15 @@
 from pathlib import Path
 
 from clearhead.errors import UserError
+from clearhead.pretrained.hub import directory_of
 
 SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"
 
 
 def find_model(path: str | Path | None) -> Path:
     """The model directory that `path` means; of a run directory, the best checkpoint.
+
+    Text like owner/name, where there is no directory owner, is a name on the hub.
 
     Raises:
         UserError: there is no such directory, or it holds no model.
@@ -19,6 +22,8 @@ def find_model(path: str | Path | None) -> Path:
             "this installation carries no translator; give --model DIR (in Python a path), "
             "or train one: clearhead train first_light"
         )
+    if isinstance(path, str) and path.count("/") == 1 and not directory.parent.exists():
+        return directory_of(path)
     if not directory.is_dir():
         what = "is a file" if directory.exists() else "does not exist"
         raise UserError(

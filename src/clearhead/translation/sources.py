@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clearhead.errors import UserError
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 from clearhead.translation.cutting import cut
 from clearhead.translation.sentences import Span, sentence_spans
 
@@ -30,7 +30,7 @@ class Reader:
     `refuse_long`, refused.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: BothLanguages
     src_seq_len: int
     split_sentences: bool = True
     refuse_long: bool = False

@@ -10,12 +10,12 @@ from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
 from clearhead.decoding.forced import cross_attention
 from clearhead.decoding.precision import Precision, fastest_precision
 from clearhead.errors import UserError
-from clearhead.fast import accelerate
 from clearhead.models import Transformer
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 from clearhead.training.precision import choose_device
 from clearhead.translation.alignment import word_links
 from clearhead.translation.joining import Piece, join
+from clearhead.translation.loading import load_translator
 from clearhead.translation.location import find_model
 from clearhead.translation.result import BLANK, Link, Translation
 from clearhead.translation.sources import Reader, Source
@@ -38,7 +38,7 @@ class Translator:
     def __init__(
         self,
         model: Transformer,
-        tokenizer: Tokenizer,
+        tokenizer: BothLanguages,
         split_sentences: bool = True,
         refuse_long: bool = False,
         precision: Precision = "float32",
@@ -63,7 +63,9 @@ class Translator:
         refuse_long: bool = False,
         precision: Precision | Literal["auto"] = "float32",
     ) -> Self:
-        """Load a model directory or a run directory; None means the shipped translator.
+        """Load a model directory, a run directory or a Marian; None means the shipped translator.
+
+        A Marian (OPUS-MT) is a directory in the Hugging Face layout or a name on the hub.
 
         `precision` is the number format of the products: float32 gives the model's own
         translations, int8 nearly the same ones in a half to two thirds of the time, and auto the
@@ -75,12 +77,11 @@ class Translator:
         use_threads(threads)
         target = choose_device(device)
         directory = find_model(path)
-        tokenizer = Tokenizer.load(directory)
-        model = accelerate(Transformer.from_pretrained(directory)).to(target)
+        model, tokenizer = load_translator(directory)
         if precision == "auto":
             precision, why = fastest_precision(target)
             logger.info("translating in %s", why)
-        Engine.of(model, precision)  # what cannot be is said now
+        Engine.of(model.to(target), precision)  # what cannot be is said now
         return cls(model, tokenizer, split_sentences, refuse_long, precision)
 
     def translate(

@@ -10,7 +10,7 @@ from clearhead.explain.pictures.matrix import plain
 from clearhead.explain.pictures.picture import Picture
 from clearhead.explain.pictures.style import BLUE, RULES, in_style
 from clearhead.explain.words import label
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 from clearhead.text.tokenizer import SPECIALS
 from clearhead.translation import Translator
 
@@ -61,7 +61,7 @@ def embedding_neighbours(translator: Translator, words: Sequence[str], count: in
     return Picture(figure, RULES)
 
 
-def _only_token(tokenizer: Tokenizer, word: str) -> int:
+def _only_token(tokenizer: BothLanguages, word: str) -> int:
     ids = tokenizer.encode(word)
     if len(ids) != 1:
         pieces = " ".join(repr(tokenizer.piece(i)) for i in ids) or "nothing"

@@ -8,14 +8,14 @@ from clearhead.explain.pictures.matrix import plain
 from clearhead.explain.pictures.picture import Picture
 from clearhead.explain.pictures.style import BLACK, RULES, WEIGHTS, in_style
 from clearhead.explain.words import labels
-from clearhead.text import Tokenizer
+from clearhead.text import BothLanguages
 
 MOST_WORDS = 40
 _LONGEST = 9  # letters of a word
 
 
 @in_style()
-def logit_lens(lens: Lens, tokenizer: Tokenizer) -> Picture:
+def logit_lens(lens: Lens, tokenizer: BothLanguages) -> Picture:
     """In each cell the likeliest token; darker is likelier, a frame is the one that is written."""
     best, sure = lens.best(), lens.probability_of_best()
     depths, length = best.shape

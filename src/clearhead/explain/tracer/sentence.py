@@ -6,9 +6,8 @@ import torch
 
 from clearhead.explain.look import sentence
 from clearhead.explain.tracer.tracing import Trace, trace
-from clearhead.models import Transformer
-from clearhead.text import Tokenizer
 from clearhead.translation import Translator
+from clearhead.translation.loading import load_translator
 
 
 def trace_text(directory: Path, text: str, target: str | None = None) -> tuple[Trace, str]:
@@ -17,8 +16,8 @@ def trace_text(directory: Path, text: str, target: str | None = None) -> tuple[T
     Raises:
         UserError: the text is blank or longer than the model's positions.
     """
-    model = Transformer.from_pretrained(directory)
-    translator = Translator(model, Tokenizer.load(directory))
+    model, tokenizer = load_translator(directory)
+    translator = Translator(model, tokenizer)
     with torch.inference_mode():
         known = sentence(translator, text, target)
         found = trace(model, *known.tensors(model))
