@@ -1,5 +1,6 @@
 """One picture an experiment, all in the project's style; an entrant keeps colour and dash."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from clearhead.explain.pictures.style import (
     quiet_grid,
 )
 
+SMALLEST = 1e-18  # of a gradient that is drawn, beside the last word's
 # Colour for the layers, a dash and another mark for attention.
 LOOKS = {
     "Transformer": (BLUE, "-", "o"),
@@ -70,11 +72,16 @@ def gradient_picture(gradients: Gradients) -> Picture:
     panels = []
     for title, norms in (("Fresh", gradients.norms), ("After training", gradients.trained)):
         if norms:
-            relative = {n: [max(y / own[0], 1e-18) for y in own] for n, own in norms.items()}
+            relative = {n: [_shown(y / own[0]) for y in own] for n, own in norms.items()}
             xs = _shared(gradients.distances, norms)
             labels = "words back in the source", "norm of dy / dx, 1 at the last word"
             panels.append(Panel(xs, relative, labels, title, marks=False))
     return draw(panels)
+
+
+def _shown(share: float) -> float:
+    """A line ends where less is left than float32 tells from nothing beside the rest."""
+    return share if share > SMALLEST else math.nan
 
 
 def recall_picture(recall: Recall) -> Picture:
