@@ -44,6 +44,14 @@ for seed in $seeds; do
 done
 
 # 3. One seed is luck: report the mean, and how far the seeds lie apart.
-directories=()
+directories=() others=()
 for seed in $seeds; do directories+=("$runs/seed-$seed"); done
 python benchmarks/multi30k.py "${directories[@]}"
+
+# 4. What they know together: every next token from the mean of all their probabilities.
+for directory in "${directories[@]:1}"; do others+=(--ensemble "$directory/best"); done
+if [ ${#others[@]} -gt 0 ]; then
+  clearhead evaluate --model "${directories[0]}/best" "${others[@]}" --as-papers \
+    --data "$data/test_2016_flickr.en,$data/test_2016_flickr.fr" \
+    --beam-size "${BEAM_SIZE:-5}" --output "$runs/ensemble.hyp"
+fi

@@ -64,6 +64,8 @@ def test_what_is_saved_is_what_transformers_computes_with(task: str, tmp_path: P
         torch.testing.assert_close(ours, theirs(given).logits, rtol=0, atol=1e-5)
         card = (directory / "README.md").read_text(encoding="utf-8")
         assert "Learned from: train.txt" in card and " texts, at step" in card
+        counted = {"causal": " tokens, 0 minutes", "masked": " hidden words, 0 minutes"}
+        assert counted[task] in card and "target" not in card
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -2,14 +2,18 @@ import logging
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhead.decoding import DecodingOptions
+from clearhead.decoding import DecodingOptions, Engine, decode
+from clearhead.decoding.ensemble import ensemble
 from clearhead.errors import UserError
+from clearhead.models import Transformer
+from clearhead.text import Tokenizer
 from clearhead.translation import Translator
 from tests.decoding.tiny import make_model, true_score
-from tests.translation.tiny import SRC_SEQ_LEN, parts, translator
+from tests.translation.tiny import SRC_SEQ_LEN, parts, save, translator
 
 FAST = DecodingOptions(beam_size=1, max_length=6, scores=False)
 ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
@@ -168,3 +172,27 @@ class TestFromPretrained:
     def test_no_threads_are_not_enough(self, model_directory: Path) -> None:
         with pytest.raises(UserError, match="threads=0"):
             Translator.from_pretrained(model_directory, threads=0)
+
+
+def test_an_ensemble_translates_with_all_of_its_models(tmp_path: Path) -> None:
+    first, other = save(tmp_path / "first"), save(tmp_path / "other")
+    model = Transformer.from_pretrained(other)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(other)
+    both = Translator.from_pretrained(first, "cpu", others=[other])
+    texts = ["Hello world.", "The cat is fine."]
+    engine = ensemble([Engine.of(one) for one in (translator().model, model)])
+    tokenizer = both.tokenizer
+    sources = [[*tokenizer.encode(text), tokenizer.eos_id] for text in texts]
+    expected = [tokenizer.decode(best[0].ids).strip() for best in decode(engine, sources)]
+    assert both.translate(texts) == expected
+    assert expected != translator().translate(texts)
+
+
+def test_models_of_an_ensemble_share_their_tokenizer(tmp_path: Path) -> None:
+    first, other = save(tmp_path / "first"), save(tmp_path / "other")
+    Tokenizer.train(["quite other words stand here"] * 4, 330).save(other)
+    with pytest.raises(UserError, match="other has another tokenizer"):
+        Translator.from_pretrained(first, "cpu", others=[other])

@@ -45,6 +45,10 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Keep hypotheses here.", show_default="DATA.MODEL.hyp"),
 ]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
+]
 BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[
     float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
@@ -81,6 +85,7 @@ def evaluate(
     batch_tokens: BatchTokens = 8192,
     source_lang: SourceLang = "en",
     target_lang: TargetLang = "fr",
+    ensemble: Ensemble = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -100,7 +105,7 @@ def evaluate(
     read = partial(read_hypotheses, lines=len(examples), limited=limit is not None)
     other = read(against) if against else None
     road = _road(target_lang, read(tokenized) if tokenized else None, as_papers)
-    kept = hypotheses or output or default_name(spec, model)
+    kept = hypotheses or output or default_name(spec, model, len(ensemble or []))
     search = None if hypotheses else Search(beam_size, length_penalty, batch_tokens)
     with warnings_on_stderr(quiet=False):
         if search is None:
@@ -108,10 +113,10 @@ def evaluate(
             translator = _load(model, device, threads) if model and examples.grammar else None
         else:
             check_writable(kept)
-            translator = _load(model, device, threads)
+            translator = _load(model, device, threads, ensemble)
             found = _translate(translator, examples.sources, search, kept)
         verdict = judge(examples, found, other, translator, road)
-    system = _settings(model, search, translator)
+    system = _settings(model, ensemble, search, translator)
     subject = Subject(spec, len(examples), system, str(kept), str(against) if against else None)
     _show(subject, verdict, json)
 
@@ -140,10 +145,12 @@ def _road(language: str, tokenized: list[str] | None, asked: bool) -> "AsPapers 
     return as_papers(language, tokenized)
 
 
-def _load(model: str | None, device: str, threads: int | None) -> "Translator":
+def _load(
+    model: str | None, device: str, threads: int | None, ensemble: list[str] | None = None
+) -> "Translator":
     from clearhead.translation import Translator
 
-    return Translator.from_pretrained(model, device, threads)
+    return Translator.from_pretrained(model, device, threads, others=ensemble or ())
 
 
 def _translate(
@@ -163,14 +170,17 @@ def _translate(
 
 
 def _settings(
-    model: str | None, search: Search | None, translator: "Translator | None"
+    model: str | None,
+    ensemble: list[str] | None,
+    search: Search | None,
+    translator: "Translator | None",
 ) -> dict[str, str | int | float] | None:
     """What the numbers hold for; of translations that we did not make we know nothing."""
     if search is None or translator is None:
         return None
     weight = next(translator.model.parameters())
     return {
-        "model": str(model or "shipped"),
+        "model": " + ".join([model or "shipped", *(ensemble or [])]),
         "beam_size": search.beam_size,
         "length_penalty": search.length_penalty,
         "device": str(weight.device),

@@ -26,6 +26,10 @@ Model = Annotated[
         show_default="the shipped one",
     ),
 ]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
+]
 BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[
     float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
@@ -83,6 +87,7 @@ def translate(
     device: Device = "auto",
     threads: Threads = None,
     precision: Precision = "float32",
+    ensemble: Ensemble = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
@@ -102,7 +107,9 @@ def translate(
     )
     with warnings_on_stderr(quiet):
         refuse = long_input == "refuse"
-        translator = Translator.from_pretrained(model, device, threads, split, refuse, precision)
+        translator = Translator.from_pretrained(
+            model, device, threads, split, refuse, precision, ensemble or ()
+        )
         write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
         _pour(_chunks(text, input), write, output)
 

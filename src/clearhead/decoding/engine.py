@@ -4,7 +4,7 @@ import copy
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, cast
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,10 @@ from clearhead.models import Transformer, TransformerConfig
 class StepDecoder(Protocol):
     """What `IncrementalDecoder` and `FusedDecoder` have in common; see there."""
 
+    @property
+    def can_replace(self) -> bool:
+        """Whether it is a `ReplacingDecoder`."""
+
     def start(self, encoder_output: Tensor, src_mask: Tensor | None) -> None:
         """Begin new sentences, a row each."""
 
@@ -37,6 +41,14 @@ class StepDecoder(Protocol):
 
     def retire(self, sentences: list[int]) -> None:
         """These are written; their rows may run on, unseen."""
+
+
+@runtime_checkable
+class ReplacingDecoder(StepDecoder, Protocol):
+    """One in which sentences can begin while others are being written."""
+
+    def replace(self, sentences: Tensor, newcomers: Any, whom: Tensor) -> None:
+        """Sentences `whom` of a decoder of the same kind go on in the place of these."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ class Engine:
     @property
     def can_replace(self) -> bool:
         """Whether sentences can begin while others are being written."""
-        return isinstance(self.decoder, FusedDecoder)
+        return self.decoder.can_replace
 
     def new_decoder(self) -> StepDecoder:
         """With the same weights and a memory of its own: threads may decode side by side."""

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.arrivals import Arrivals
+from clearhead.decoding.engine import ReplacingDecoder
 from clearhead.decoding.next_token import NextToken
-from clearhead.fast.fused_decoder import FusedDecoder
 
 # Leaving and arriving copy what the decoder remembers, so it happens when this
 # share of the places is vacant.
@@ -93,8 +93,7 @@ class Slots(ABC):
         here = torch.tensor(places, device=self.ages.device)
         whom = torch.arange(self.next, self.next + len(numbers), device=here.device)
         self.next += len(numbers)
-        old, new = cast(FusedDecoder, self.model.decoder), cast(FusedDecoder, coming.model.decoder)
-        old.replace(here, new, whom)
+        cast(ReplacingDecoder, self.model.decoder).replace(here, coming.model.decoder, whom)
         self.ages[here], self.limits[here] = coming.ages[whom], coming.limits[whom]
         self.open[here] = True
         self.replace(here, coming, whom)

@@ -47,13 +47,15 @@ def check_writable(path: Path) -> None:
         )
 
 
-def default_name(data: str, model: str | Path | None) -> Path:
+def default_name(data: str, model: str | Path | None, others: int = 0) -> Path:
     """`DATA.MODEL.hyp`, so that two models on one test set are kept side by side.
 
     `data/test.tsv` and `runs/mine/best` make `test.mine-best.hyp`; `grammar:test:1000`
-    and no model of one's own, `grammar-test-1000.shipped.hyp`.
+    and no model of one's own, `grammar-test-1000.shipped.hyp`. Two `others` in an ensemble
+    with it make `shipped+2`.
     """
-    return Path(f"{_data_name(data)}.{_model_name(Path(model)) if model else 'shipped'}.hyp")
+    name = _model_name(Path(model)) if model else "shipped"
+    return Path(f"{_data_name(data)}.{name}{f'+{others}' if others else ''}.hyp")
 
 
 def _data_name(data: str) -> str:

@@ -41,6 +41,8 @@ class OnnxDecoder:
     Shapes as in `onnx_graph`; rows are sentences x beams, sentence by sentence.
     """
 
+    can_replace = False  # all sentences of a batch begin together
+
     def __init__(self, session: Any) -> None:
         self.session = session
 

@@ -50,6 +50,8 @@ class FusedDecoder:
     the whole batch; a sentence's own positions begin in the column where it came in.
     """
 
+    can_replace = True  # sentences may begin while others are being written
+
     memory: Tensor  # what was read; see `_read`
     unread: Tensor
     cache: Tensor  # what was written; see `_make_room`

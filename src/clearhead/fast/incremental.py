@@ -31,6 +31,8 @@ class IncrementalDecoder:
     sentence share its source: in cross-attention they are queries side by side.
     """
 
+    can_replace = False  # all sentences of a batch begin together
+
     def __init__(self, model: nn.Module) -> None:
         self.embed = cast(nn.Module, model.tgt_embed)
         self.positions = cast(PositionalEncoding, model.tgt_pos)

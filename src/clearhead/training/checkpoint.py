@@ -34,7 +34,7 @@ class Progress:
     skipped: int = 0  # steps whose gradient was not finite
     skipped_in_a_row: int = 0
     seconds: float = 0.0  # spent training, over all resumptions
-    tokens: int = 0  # target tokens seen
+    tokens: int = 0  # that were predicted
     meter: Meter = field(default_factory=Meter)
 
 

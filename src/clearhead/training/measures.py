@@ -14,7 +14,7 @@ class StepReport:
     nll: float  # plain, nats a token
     lr: float
     grad_norm: float  # before clipping
-    tokens: int  # target tokens
+    tokens: int  # that were predicted
     seconds: float
     finite: bool  # False: the step was skipped
 

@@ -14,7 +14,7 @@ CARD = """\
 {about}
 
 - Learned from: {train}{attribution}
-- {steps:,} steps, {tokens:,} target tokens, {minutes:.0f} minutes
+- {steps:,} steps, {tokens:,} {learned}, {minutes:.0f} minutes
 - {score}
 """
 
@@ -28,6 +28,7 @@ def write_card(directory: Path, data: Data, words: Words, progress: Progress) ->
         attribution=f" ({data.attribution})" if data.attribution else "",
         steps=progress.step,
         tokens=progress.tokens,
+        learned=words.learned,
         minutes=progress.seconds / 60,
         score=_score(data, words, progress),
     )

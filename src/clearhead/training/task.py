@@ -56,6 +56,7 @@ class Words(NamedTuple):
 
     title: str  # of the README.md
     about: str  # what the model is, and how it is used
+    learned: str  # what a loss is of, and counts
     judged: str  # what an evaluation's size counts
     command: str  # that uses a model; its directory follows
     score: Score

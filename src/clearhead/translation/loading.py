@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from clearhead.errors import UserError
 from clearhead.fast import accelerate
 from clearhead.models import Transformer
 from clearhead.models.marian import Marian
@@ -23,3 +24,22 @@ def load_translator(directory: Path) -> tuple[Transformer, BothLanguages]:
     marian, pair = load(directory)
     assert isinstance(marian, Marian) and isinstance(pair, SentencePiecePair)
     return marian, MarianLanguages(pair)
+
+
+def like(directory: Path, tokenizer: BothLanguages) -> Transformer:
+    """A further model of an ensemble.
+
+    Raises:
+        UserError: its pieces are not those of this tokenizer.
+    """
+    model, own = load_translator(directory)
+    if _pieces(own) != _pieces(tokenizer):
+        raise UserError(
+            f"{directory} has another tokenizer than the first model; the models of an ensemble "
+            "share one: train them on the same data with different seeds"
+        )
+    return model
+
+
+def _pieces(tokenizer: BothLanguages) -> list[str]:
+    return [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]

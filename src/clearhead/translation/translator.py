@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
+from clearhead.decoding.ensemble import ensemble
 from clearhead.decoding.forced import cross_attention
 from clearhead.decoding.precision import Precision, fastest_precision
 from clearhead.errors import UserError
@@ -15,7 +16,7 @@ from clearhead.text import BothLanguages
 from clearhead.training.precision import choose_device
 from clearhead.translation.alignment import word_links
 from clearhead.translation.joining import Piece, join
-from clearhead.translation.loading import load_translator
+from clearhead.translation.loading import like, load_translator
 from clearhead.translation.location import find_model
 from clearhead.translation.result import BLANK, Link, Translation
 from clearhead.translation.sources import Reader, Source
@@ -32,7 +33,8 @@ class Translator:
     A text is translated sentence by sentence (`split_sentences`), and joined
     with the whitespace that stood between them; whitespace around it is dropped.
     `refuse_long` makes a sentence beyond the model's positions an error instead
-    of cutting it. Warnings go to the logger `clearhead.translation`.
+    of cutting it. The word alignment of an ensemble is that of its first model.
+    Warnings go to the logger `clearhead.translation`.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Translator:
         split_sentences: bool = True,
         refuse_long: bool = False,
         precision: Precision = "float32",
+        others: Sequence[Transformer] = (),
     ) -> None:
         most = min(model.config.src_vocab_size, model.config.tgt_vocab_size)
         if tokenizer.vocab_size > most:
@@ -50,7 +53,7 @@ class Translator:
                 "the two are of different models: copy the model directory again"
             )
         self.model, self.tokenizer = model.eval(), tokenizer
-        self.precision = precision
+        self.precision, self.others = precision, [other.eval() for other in others]
         self.reader = Reader(tokenizer, model.config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
@@ -62,6 +65,7 @@ class Translator:
         split_sentences: bool = True,
         refuse_long: bool = False,
         precision: Precision | Literal["auto"] = "float32",
+        others: Sequence[str | Path] = (),
     ) -> Self:
         """Load a model directory, a run directory or a Marian; None means the shipped translator.
 
@@ -69,20 +73,27 @@ class Translator:
 
         `precision` is the number format of the products: float32 gives the model's own
         translations, int8 nearly the same ones in a half to two thirds of the time, and auto the
-        fastest that this processor multiplies natively.
+        fastest that this processor multiplies natively. `others` are further models with the
+        same tokenizer, whose probabilities count as much as the first's: an ensemble.
 
         Raises:
-            UserError: there is no model, it is damaged, or the device or precision is absent.
+            UserError: there is no model, it is damaged, the device or precision is absent, or
+                one of the others has another tokenizer.
         """
         use_threads(threads)
         target = choose_device(device)
-        directory = find_model(path)
-        model, tokenizer = load_translator(directory)
+        model, tokenizer = load_translator(find_model(path))
+        more = [like(find_model(other), tokenizer).to(target) for other in others]
         if precision == "auto":
             precision, why = fastest_precision(target)
             logger.info("translating in %s", why)
-        Engine.of(model.to(target), precision)  # what cannot be is said now
-        return cls(model, tokenizer, split_sentences, refuse_long, precision)
+        found = cls(model.to(target), tokenizer, split_sentences, refuse_long, precision, more)
+        found.engine()  # what cannot be is said now
+        return found
+
+    def engine(self) -> Engine:
+        """What searches write with: the model, or the mean of all of them."""
+        return ensemble([Engine.of(one, self.precision) for one in (self.model, *self.others)])
 
     def translate(
         self,
@@ -120,8 +131,7 @@ class Translator:
             raise UserError("translate takes a list of texts, got one str; write translate([text])")
         options = options or DecodingOptions()
         sources = self.reader.read(texts)
-        engine = Engine.of(self.model, self.precision)
-        found = decode(engine, [source.ids for source in sources], options)
+        found = decode(self.engine(), [source.ids for source in sources], options)
         _warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]

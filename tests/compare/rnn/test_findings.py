@@ -33,7 +33,7 @@ def numbers(transformer: float, rnn: float) -> Numbers:
         dict.fromkeys(NAMES, Size(7, 99)),
         Wall(64, LENGTHS, flat, flat),
         Gradients(LENGTHS, shares),
-        Recall(5, 100, LENGTHS, shares, flat),
+        Recall(5, [100] * len(LENGTHS), LENGTHS, shares, flat),
         [Lesson("Made up", 60, 30.0, point)],
         Writing(LENGTHS, flat, flat),
     )
@@ -83,7 +83,7 @@ def test_chance_is_no_victory() -> None:
 def test_who_ran_out_of_time_has_not_learnt_it_sooner() -> None:
     found = numbers(1.0, 1.0)
     recall = Recall(
-        5, 100, LENGTHS, {n: [1.0, 0.2] for n in NAMES}, {n: [40.0, 50.0] for n in NAMES}
+        5, [100] * 2, LENGTHS, {n: [1.0, 0.2] for n in NAMES}, {n: [40.0, 50.0] for n in NAMES}
     )
     recall.accuracy[TRANSFORMER][1] = 1.0
     recall.sequences[TRANSFORMER][1] = 90.0

@@ -82,14 +82,15 @@ def _memory_questions(found: Numbers) -> Iterator[Question]:
         back = recall.distances[place]
         percent = _at(recall.accuracy, place, 100)
         yield Question(f"Recall of a token {back} back", percent, " %", False, RECALL_MARGIN)
-        about = f"Sequences until a token {back} back was recalled ({recall.most:,}: it never was)"
+        never = f"{recall.most[place]:,}: it never was"
+        about = f"Sequences until a token {back} back was recalled ({never})"
         yield Question(about, _needed(recall, place), "")
 
 
 def _needed(recall: Recall, place: int) -> dict[str, float]:
     """Who never learnt it has no fewer to show, though its clock may have run out earlier."""
     return {
-        name: own[place] if recall.accuracy[name][place] >= DONE else float(recall.most)
+        name: own[place] if recall.accuracy[name][place] >= DONE else float(recall.most[place])
         for name, own in recall.sequences.items()
     }
 

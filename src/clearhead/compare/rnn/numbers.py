@@ -32,7 +32,7 @@ class Recall:
     """Which of `symbols` was planted so many tokens back? Chance is 1 / symbols."""
 
     symbols: int
-    most: int  # sequences that each entrant may learn from
+    most: list[int]  # sequences that each entrant may learn from, at each distance
     distances: list[int]
     accuracy: PerName
     sequences: PerName  # learnt from before all was right, or before giving up

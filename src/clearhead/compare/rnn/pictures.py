@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from clearhead.compare.rnn.numbers import Gradients, Lesson, Numbers, PerName, Recall, Wall, Writing
+from clearhead.compare.rnn.recall import DONE
 from clearhead.explain.pictures import Picture
 from clearhead.explain.pictures.style import (
     BLUE,
@@ -88,9 +89,11 @@ def recall_picture(recall: Recall) -> Picture:
     """How often the planted token was said, and how much was learnt from until then."""
     xs = _shared(recall.distances, recall.accuracy)
     percent = {name: [100 * value for value in own] for name, own in recall.accuracy.items()}
+    learnt, title = _learnt(recall), "Learnt from until all was right"
+    somebody = any(not math.isnan(value) for own in learnt.values() for value in own)
     panels = [
         Panel(xs, percent, ("tokens back", "right, %"), "Recall", log=(True, False)),
-        Panel(xs, recall.sequences, ("tokens back", "sequences"), "Learnt from until then"),
+        Panel(xs, learnt, ("tokens back", "sequences"), title, (True, somebody)),
     ]
     picture = draw(panels)
     left = picture.figure.axes[0]
@@ -99,6 +102,17 @@ def recall_picture(recall: Recall) -> Picture:
     left.text(recall.distances[-1], chance + 1.5, "chance", color=GREY, fontsize=9, ha="right")
     left.set_ylim(0, 104)
     return picture
+
+
+def _learnt(recall: Recall) -> PerName:
+    """The sequences of those who did learn it; of the others there is nothing to show."""
+    return {
+        name: [
+            needed if right >= DONE else math.nan
+            for needed, right in zip(own, recall.accuracy[name], strict=True)
+        ]
+        for name, own in recall.sequences.items()
+    }
 
 
 def lesson_picture(lesson: Lesson) -> Picture:

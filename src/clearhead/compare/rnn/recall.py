@@ -19,6 +19,7 @@ from clearhead.compare.rnn.numbers import Recall
 from clearhead.models import Transformer, TransformerConfig
 
 FIRST, DONE = 3, 0.99  # the ids below are signs; who is right so often has learnt it
+TOKENS = 4096  # of a batch, at most
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,13 @@ class Task:
     distances: list[int]
     symbols: int
     noise: int
-    rows: int
+    rows: int  # at most, and fewer where sequences are long
     steps: int
     seconds: float  # at most, for one model at one distance
+
+    def rows_at(self, distance: int) -> int:
+        """Of a batch: steps are many, and dear, so a batch of long sequences is a small one."""
+        return max(1, min(self.rows, TOKENS // distance))
 
     def sizes(self) -> TransformerConfig:
         """A vocabulary of signs, symbols and noise, and room for the longest sequence."""
@@ -56,8 +61,9 @@ def measure_recall(task: Task, say: Callable[[str], None]) -> Recall:
         for name in NAMES:
             right, steps = _learn(make(name, task.sizes(), seed=1), task, distance)
             accuracy[name].append(right)
-            sequences[name].append(float(steps * task.rows))
-    return Recall(task.symbols, task.steps * task.rows, task.distances, accuracy, sequences)
+            sequences[name].append(float(steps * task.rows_at(distance)))
+    most = [task.steps * task.rows_at(distance) for distance in task.distances]
+    return Recall(task.symbols, most, task.distances, accuracy, sequences)
 
 
 def draw(task: Task, distance: int, rows: int, draws: np.random.Generator) -> tuple[Ids, Ids]:
@@ -92,7 +98,7 @@ def _learn(model: Model, task: Task, distance: int) -> tuple[float, int]:
     learner, draws = Learner(model), np.random.default_rng(1)
     began, right = time.perf_counter(), 0.0
     while learner.steps < task.steps and time.perf_counter() - began < task.seconds:
-        source, planted = draw(task, distance, task.rows, draws)
+        source, planted = draw(task, distance, task.rows_at(distance), draws)
         learner.step(source, planted, gone=0.0)
         if learner.steps % 25 == 0:
             right = right_share(model, task, distance)

@@ -75,13 +75,14 @@ def _recall(recall: Recall) -> Iterator[str]:
     yield from _head("Recall of a token planted n tokens back", "recall")
     yield (
         f"One of {recall.symbols} symbols, then noise; chance is {100 / recall.symbols:.1f} %. "
-        f"Everybody may learn from {recall.most:,} sequences at each distance, or stops at 99 %; "
-        "fewer sequences and less than 99 % mean that the clock ran out. Right, %:\n"
+        "Everybody stops at 99 %, or when all sequences are used up; fewer sequences and less "
+        "than 99 % mean that the clock ran out. Right, %:\n"
     )
     percent = {name: [100 * value for value in own] for name, own in recall.accuracy.items()}
     yield from _per_name("tokens back", recall.distances, percent)
     yield "\nSequences learnt from:\n"
-    yield from _per_name("tokens back", recall.distances, recall.sequences)
+    most = {"all of them": [float(count) for count in recall.most]}
+    yield from _per_name("tokens back", recall.distances, recall.sequences | most)
 
 
 def _lesson(lesson: Lesson, count: int) -> Iterator[str]:

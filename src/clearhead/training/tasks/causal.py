@@ -22,6 +22,7 @@ directory with `transformers`."""
 WORDS = Words(
     "Language model",
     ABOUT,
+    "tokens",
     "texts",
     "clearhead generate --model",
     Score("bits_per_byte", "bits a byte", "Bits a byte", 3),

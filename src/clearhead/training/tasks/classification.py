@@ -61,7 +61,9 @@ class Classification(Tuning):
         """How it is spoken of."""
         about = self.about(ABOUT)
         score = SCORES.get(self.recipe.run.metric, SCORES["macro_f1"])
-        return Words("Text classifier", about, "texts", "clearhead classify --model", score)
+        return Words(
+            "Text classifier", about, "labels", "texts", "clearhead classify --model", score
+        )
 
     def encode(self, items: Sequence[LabelledText]) -> list[Example]:
         """Ids, segments where there are pairs, and the label's number."""

@@ -24,6 +24,7 @@ A BERT trained with clearhead to fill in hidden words; use it with
 WORDS = Words(
     "Masked language model",
     ABOUT,
+    "hidden words",
     "texts",
     "clearhead fill-mask --model",
     Score("accuracy", "accuracy", "Share of hidden words found", 3),

@@ -59,7 +59,7 @@ class Tagging(Tuning):
         """How it is spoken of."""
         about = self.about(classification.ABOUT)
         score = SCORES.get(self.recipe.run.metric, SCORES["accuracy"])
-        return Words("Tagger", about, "sentences", "clearhead classify --model", score)
+        return Words("Tagger", about, "labels", "sentences", "clearhead classify --model", score)
 
     def encode(self, items: Sequence[LabelledWords]) -> list[Example]:
         """Ids, and the number of a label at every first piece."""

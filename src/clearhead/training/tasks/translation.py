@@ -40,7 +40,9 @@ class Translation:
         o = recipe.optimizer
         self.objective = make_objective(o.label_smoothing, o.consistency, ground.length_step)
         title = f"{recipe.data.source_lang} → {recipe.data.target_lang} translator"
-        self.words = Words(title, ABOUT, "sentences, greedy", "clearhead translate --model", BLEU)
+        self.words = Words(
+            title, ABOUT, "target tokens", "sentences, greedy", "clearhead translate --model", BLEU
+        )
 
     @classmethod
     def check(cls, recipe: TranslationRecipe) -> None:
