@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.errors import UserError
+from clearhead.fast.memory import give_back_gaps
 from clearhead.pipelines.encoding import Precision, Text
 from clearhead.pipelines.positions import Positions
 from clearhead.pipelines.sentence_settings import Pooling, SentenceSettings
@@ -130,6 +131,7 @@ class Embedder:
         found = self.reader.read([Text(ids) for _, ids in window], POOLINGS[self.settings.pooling])
         for (named, ids), vectors in zip(window, found, strict=True):
             yield Embedded(named, ids, normalised(vectors) if self.settings.normalise else vectors)
+        give_back_gaps()
 
 
 def normalised(vectors: Floats) -> Floats:

@@ -1,0 +1,81 @@
+"""What it costs to watch: a forward pass with one layer captured against the same one unwatched.
+
+    python benchmarks/capture.py [--rounds 15]
+
+The base size on its readable path, 8 sentences of 24 tokens, in pairs, rounds in alternating
+order. Watched is the output of one encoder layer, or the weights of one cross-attention; beside
+the time the largest difference of any output.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from clearhead.blocks import decoder_mask, padding_mask
+from clearhead.compare.hardware import describe_machine
+from clearhead.compare.race import Contestant, race
+from clearhead.compare.results import Duel, Heat, Results
+from clearhead.compare.table import as_markdown
+from clearhead.explain.capture import capture
+from clearhead.models import Transformer, TransformerConfig
+from clearhead.translation.threads import use_threads
+
+UNWATCHED = "unwatched"
+WATCHED = {
+    "one layer's output": "encoder.layers.2",
+    "one cross-attention's weights": "decoder.layers.2.cross_attention_block.weights",
+}
+PASSES = 3  # in a lap
+BAR = 0.91  # of the unwatched rate: at most a tenth more time
+
+
+def inputs(config: TransformerConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sources, targets and their masks."""
+    src, tgt = torch.randint(3, config.src_vocab_size, (2, 8, 24))
+    return src, tgt, padding_mask(src, config.pad_id), decoder_mask(tgt, config.pad_id)
+
+
+def main() -> None:
+    """Race and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int)
+    arguments = parser.parse_args()
+    use_threads(arguments.threads)
+    machine = describe_machine()
+    torch.manual_seed(1)
+    model = Transformer.from_config(TransformerConfig.preset("base", 8_000)).eval()
+    given = inputs(model.config)
+    found: dict[str, Tensor] = {}
+
+    def runner(name: str, path: str | None) -> Callable[[], float]:
+        @torch.inference_mode()
+        def run() -> float:
+            for _ in range(PASSES):
+                if path is None:
+                    found[name] = model(*given)
+                else:
+                    with capture(model, path) as seen:
+                        found[name] = model(*given)
+                    assert path in seen
+            return PASSES
+
+        return run
+
+    paths: dict[str, str | None] = {UNWATCHED: None, **WATCHED}
+    runners = [Contestant(name, runner(name, path)) for name, path in paths.items()]
+    laps = race(runners, arguments.rounds)
+    notes = {
+        name: f"max Δ {float((out - found[UNWATCHED]).abs().max()):g}"
+        for name, out in found.items()
+    }
+    duels = [Duel(name, UNWATCHED, BAR) for name in WATCHED]
+    heat = Heat("Watching one layer", "passes/s", laps, duels, notes)
+    setting = "the base size, 6 + 6 layers, readable path, 8 sentences of 24 tokens"
+    print(as_markdown(Results("python benchmarks/capture.py", setting, machine, [heat])))
+
+
+if __name__ == "__main__":
+    main()
