@@ -10,12 +10,11 @@ multiply float32; what ours does in fewer bits is shown beside it. `--sampling` 
 
 import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 import transformers
+from writers import OURS, THEIRS, Ids, Writer, same_weights
 
 from clearhead.compare.hardware import describe_machine
 from clearhead.compare.race import Contestant, race
@@ -24,14 +23,10 @@ from clearhead.compare.table import as_markdown
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.generation import generate
 from clearhead.decoding.sampling_options import SamplingOptions
-from clearhead.export.quiet import quiet
 from clearhead.models import Gpt
-from clearhead.pretrained import from_pretrained
 from clearhead.translation.threads import use_threads
 
 BAR = 1.5
-THEIRS = "transformers generate, float32"
-OURS = "clearhead"
 SIZES: dict[str, dict[str, int]] = {
     "gpt2": {},  # 12 layers, 768 wide, 50,257 words: 124 M weights
     "tiny": {
@@ -44,33 +39,13 @@ SIZES: dict[str, dict[str, int]] = {
         "eos_token_id": 0,
     },
 }
-Ids = list[list[int]]
-
-
-class Writer:
-    """One contestant; remembers what it wrote."""
-
-    def __init__(self, write: Callable[[Ids], Ids], prompts: Ids) -> None:
-        self.write, self.prompts = write, prompts
-        self.found: Ids = []
-
-    def __call__(self) -> float:
-        """Returns how many tokens were written."""
-        self.found = self.write(self.prompts)
-        return sum(map(len, self.found))
 
 
 def models(size: str) -> tuple[Any, Gpt]:
     """Theirs and ours."""
     torch.manual_seed(0)
     config = transformers.GPT2Config(**SIZES[size])
-    theirs = transformers.GPT2LMHeadModel(config).eval()
-    transformers.utils.logging.disable_progress_bar()
-    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
-        for parameter in theirs.parameters():  # a fresh bias is 0, a fresh model says one word
-            parameter.add_(torch.randn_like(parameter), alpha=0.02)
-        theirs.save_pretrained(Path(folder))
-        ours = from_pretrained(folder)
+    theirs, ours = same_weights(transformers.GPT2LMHeadModel(config), 0.02)
     assert isinstance(ours, Gpt)
     return theirs, ours
 

@@ -9,26 +9,21 @@ median shown. Both sides multiply float32; what ours does in fewer bits is shown
 
 import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 import transformers
+from writers import OURS, THEIRS, Ids, Writer, same_weights
 
 from clearhead.compare.hardware import describe_machine
 from clearhead.compare.race import Contestant, race
 from clearhead.compare.results import Duel, Heat, Results
 from clearhead.compare.table import as_markdown
 from clearhead.decoding import DecodingOptions, Engine, decode
-from clearhead.export.quiet import quiet
 from clearhead.models.marian import Marian
-from clearhead.pretrained import from_pretrained
 from clearhead.translation.threads import use_threads
 
 BAR = 1.5
-THEIRS = "transformers generate, float32"
-OURS = "clearhead"
 SIZES: dict[str, dict[str, int]] = {
     # opus-mt-en-fr: 6 + 6 layers, 512 wide, 59,514 words: 75 M weights
     "opus": {
@@ -54,20 +49,6 @@ SIZES: dict[str, dict[str, int]] = {
         "max_position_embeddings": 128,
     },
 }
-Ids = list[list[int]]
-
-
-class Writer:
-    """One contestant; remembers what it wrote."""
-
-    def __init__(self, write: Callable[[Ids], Ids], sources: Ids) -> None:
-        self.write, self.sources = write, sources
-        self.found: Ids = []
-
-    def __call__(self) -> float:
-        """Returns how many tokens were written."""
-        self.found = self.write(self.sources)
-        return sum(map(len, self.found))
 
 
 def models(size: str) -> tuple[Any, Marian]:
@@ -79,13 +60,7 @@ def models(size: str) -> tuple[Any, Marian]:
         **sizes, activation_function="swish", scale_embedding=True, pad_token_id=pad,
         decoder_start_token_id=pad, eos_token_id=0, forced_eos_token_id=None,
     )  # fmt: skip
-    theirs = transformers.MarianMTModel(config).eval()
-    transformers.utils.logging.disable_progress_bar()
-    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
-        for parameter in theirs.parameters():  # a fresh bias is 0, a fresh model says one word
-            parameter.add_(torch.randn_like(parameter), alpha=0.03)
-        theirs.save_pretrained(Path(folder))
-        ours = from_pretrained(folder)
+    theirs, ours = same_weights(transformers.MarianMTModel(config), 0.03)
     assert isinstance(ours, Marian)
     return theirs, ours
 
