@@ -117,8 +117,7 @@ def evaluate(
             found = _translate(translator, examples.sources, search, kept)
         verdict = judge(examples, found, other, translator, road)
     system = _settings(model, ensemble, search, translator)
-    subject = Subject(spec, len(examples), system, str(kept), str(against) if against else None)
-    _show(subject, verdict, json)
+    _show(Subject(spec, len(examples), system, kept, against), verdict, json)
 
 
 def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> str:

@@ -106,10 +106,8 @@ def translate(
         scores=scores or format != "text",
     )
     with warnings_on_stderr(quiet):
-        refuse = long_input == "refuse"
-        translator = Translator.from_pretrained(
-            model, device, threads, split, refuse, precision, ensemble or ()
-        )
+        how = split, long_input == "refuse", precision, ensemble or ()
+        translator = Translator.from_pretrained(model, device, threads, *how)
         write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
         _pour(_chunks(text, input), write, output)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from clearhead.evaluation.judge import Verdict
@@ -16,8 +17,8 @@ class Subject:
     data: str
     lines: int
     system: dict[str, str | int | float] | None
-    hypotheses: str
-    against: str | None = None
+    hypotheses: Path
+    against: Path | None = None
 
 
 def as_json(subject: Subject, verdict: Verdict) -> str:
@@ -27,7 +28,7 @@ def as_json(subject: Subject, verdict: Verdict) -> str:
         "data": subject.data,
         "lines": subject.lines,
         "system": subject.system,
-        "hypotheses": subject.hypotheses,
+        "hypotheses": str(subject.hypotheses),
         "bleu": _signed(scores.bleu),
         "chrf": _signed(scores.chrf),
         "length_ratio": scores.length_ratio,
@@ -38,7 +39,7 @@ def as_json(subject: Subject, verdict: Verdict) -> str:
         metrics = {
             c.metric.lower(): asdict(c) | {"difference": c.difference} for c in verdict.comparison
         }
-        found["comparison"] = {"against": subject.against, **metrics}
+        found["comparison"] = {"against": str(subject.against), **metrics}
     if verdict.exact_match is not None:
         found["exact_match"] = _exact(verdict.exact_match)
     if verdict.alignment is not None:
