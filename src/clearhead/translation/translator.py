@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 class Translator:
     """Translates texts of any length; what is blank stays blank and never meets the model.
 
-        Translator.from_pretrained().translate(["A man rides a bicycle."])
+        Translator.from_pretrained().translate(["A woman reads a book."])
 
     A text is translated sentence by sentence (`split_sentences`), and joined
     with the whitespace that stood between them; whitespace around it is dropped.

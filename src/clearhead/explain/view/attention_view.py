@@ -15,7 +15,7 @@ from clearhead.files import atomic_write
 class AttentionView:
     """Shows itself as the last line of a notebook's cell, or is saved as one HTML file.
 
-        AttentionView(look(translator, sentence(translator, "A man rides a bicycle.")))
+        AttentionView(look(translator, sentence(translator, "A woman reads a book.")))
 
     Where anywidget is installed (the extra `notebook`) and the notebook can show widgets it
     is one; everywhere else it is an HTML frame with the same view in it. `theme` auto follows
