@@ -89,5 +89,7 @@ def test_multi30k_goes_from_its_files_to_the_mean_of_seeds_scored_in_two_ways(
         (runs / f"seed-{n}" / "scores" / "test_2016_flickr.hyp").read_text("utf-8") for n in (3, 5)
     )
     assert first.count("\n") == second.count("\n") == 4
+    assert (runs / "ensemble.hyp").read_text("utf-8").count("\n") == 4
+    assert "seed-3/best + " in printed
     weights = [runs / f"seed-{n}" / "best" / "model.safetensors" for n in (3, 5)]
     assert weights[0].read_bytes() != weights[1].read_bytes()
