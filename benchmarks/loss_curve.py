@@ -5,7 +5,7 @@
 
 d_model 256, h 4, d_ff 1,024, 3 + 3 layers, vocabulary 8,000, batches of 128 x 16 tokens, in
 float32, without dropout. The readable path is the plain blocks, `torch.nn.functional.cross_entropy`
-and `torch.optim.AdamW`; the fast one is what `clearhead train` does, with its usual warm-up. Both
+and `torch.optim.AdamW`; the fast one is what `clearhead train` does, with the paper's warm-up. Both
 see the same batches, whose sides copy each other in reverse, so that there is something to learn.
 
 Training doubles a difference again and again: two runs that part by the last bit of a number part
@@ -26,7 +26,7 @@ from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.objective import translation_loss
 from clearhead.training.schedule import make_schedule
 
-BATCH, LENGTH, VOCABULARY, WARMUP, PEAK = 128, 16, 8_000, 1_000, 1e-3
+BATCH, LENGTH, VOCABULARY, WARMUP, PEAK = 128, 16, 8_000, 4_000, 1e-3
 BETAS, EPS, CLIP, SMOOTHING = (0.9, 0.98), 1e-9, 1.0, 0.1
 
 
