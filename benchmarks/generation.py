@@ -14,11 +14,10 @@ from typing import Any
 
 import torch
 import transformers
-from writers import OURS, THEIRS, Ids, Writer, same_weights
+from writers import OURS, THEIRS, Ids, Writer, heat, same_weights
 
 from clearhead.compare.hardware import describe_machine
-from clearhead.compare.race import Contestant, race
-from clearhead.compare.results import Duel, Heat, Results
+from clearhead.compare.results import Heat, Results
 from clearhead.compare.table import as_markdown
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.generation import generate
@@ -26,7 +25,6 @@ from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.models import Gpt
 from clearhead.translation.threads import use_threads
 
-BAR = 1.5
 SIZES: dict[str, dict[str, int]] = {
     "gpt2": {},  # 12 layers, 768 wide, 50,257 words: 124 M weights
     "tiny": {
@@ -77,24 +75,22 @@ def _ours(engine: CausalEngine, options: SamplingOptions) -> Callable[[Ids], Ids
     return lambda prompts: [one.ids for one in generate(engine, prompts, options, None, 10**6)]
 
 
-def heat(
+def one_heat(
     pair: tuple[Any, Gpt], rows: int, shape: tuple[int, int], rounds: int, sampling: bool
 ) -> Heat:
     """One batch size."""
     length, tokens = shape
     most = pair[1].config.vocab_size
     prompts = torch.randint(0, most, (rows, length)).tolist()
-    all_of_them = dict(writers(pair, prompts, tokens, sampling))
-    laps = race([Contestant(name, run) for name, run in all_of_them.items()], rounds, say=print)
-    expected = all_of_them[THEIRS].found
-    notes = {
-        name: f"{sum(map(_agreeing, run.found, expected)) / len(expected):.0f} of {tokens} tokens "
-        "before the first other one" for name, run in all_of_them.items()
-    } if not sampling else {}  # fmt: skip
-    duels = [Duel(name, THEIRS, BAR if "float32" in name else None) for name in laps]
     manner = "sampling from 50" if sampling else "greedy"
     title = f"Batch {rows}, prompts of {length}, {tokens} tokens, {manner}"
-    return Heat(title, "tokens/s", laps, [duel for duel in duels if duel.ours != THEIRS], notes)
+    everyone = dict(writers(pair, prompts, tokens, sampling))
+    return heat(title, everyone, rounds, (lambda *_: "") if sampling else _note)
+
+
+def _note(found: Ids, expected: Ids) -> str:
+    alike = sum(map(_agreeing, found, expected)) / len(expected)
+    return f"{alike:.0f} of {len(expected[0])} tokens before the first other one"
 
 
 def _agreeing(one: list[int], other: list[int]) -> int:
@@ -118,7 +114,7 @@ def main() -> None:
     pair = models(arguments.size)
     shape = arguments.prompt, arguments.tokens
     heats = [
-        heat(pair, rows, shape, arguments.rounds, arguments.sampling) for rows in arguments.rows
+        one_heat(pair, rows, shape, arguments.rounds, arguments.sampling) for rows in arguments.rows
     ]
     c = pair[1].config
     setting = (

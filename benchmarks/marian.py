@@ -13,17 +13,15 @@ from typing import Any
 
 import torch
 import transformers
-from writers import OURS, THEIRS, Ids, Writer, same_weights
+from writers import OURS, THEIRS, Ids, Writer, heat, same_weights
 
 from clearhead.compare.hardware import describe_machine
-from clearhead.compare.race import Contestant, race
-from clearhead.compare.results import Duel, Heat, Results
+from clearhead.compare.results import Heat, Results
 from clearhead.compare.table import as_markdown
 from clearhead.decoding import DecodingOptions, Engine, decode
 from clearhead.models.marian import Marian
 from clearhead.translation.threads import use_threads
 
-BAR = 1.5
 SIZES: dict[str, dict[str, int]] = {
     # opus-mt-en-fr: 6 + 6 layers, 512 wide, 59,514 words: 75 M weights
     "opus": {
@@ -91,20 +89,16 @@ def _ours(engine: Engine, options: DecodingOptions) -> Callable[[Ids], Ids]:
     return lambda sources: [best[0].ids for best in decode(engine, sources, options)]
 
 
-def heat(pair: tuple[Any, Marian], rows: int, beams: int, tokens: int, rounds: int) -> Heat:
+def one_heat(pair: tuple[Any, Marian], rows: int, beams: int, tokens: int, rounds: int) -> Heat:
     """One batch size, one beam."""
     most = pair[1].config.tgt_vocab_size - 1
     sources = [[*row, 0] for row in torch.randint(1, most, (rows, tokens - 1)).tolist()]
-    all_of_them = dict(writers(pair, sources, tokens, beams))
-    laps = race([Contestant(name, run) for name, run in all_of_them.items()], rounds, say=print)
-    expected = all_of_them[THEIRS].found
-    notes = {
-        name: f"{sum(map(_same, run.found, expected))} of {rows} begin as theirs"
-        for name, run in all_of_them.items()
-    }
-    duels = [Duel(name, THEIRS, BAR if "float32" in name else None) for name in laps]
     title = f"Batch {rows}, beam {beams}, {tokens} tokens in, {tokens} out"
-    return Heat(title, "tokens/s", laps, [duel for duel in duels if duel.ours != THEIRS], notes)
+    return heat(title, dict(writers(pair, sources, tokens, beams)), rounds, _note)
+
+
+def _note(found: Ids, expected: Ids) -> str:
+    return f"{sum(map(_same, found, expected))} of {len(expected)} begin as theirs"
 
 
 def _same(one: list[int], other: list[int]) -> bool:
@@ -126,7 +120,7 @@ def main() -> None:
     machine = describe_machine()
     pair = models(arguments.size)
     heats = [
-        heat(pair, rows, beams, arguments.tokens, arguments.rounds)
+        one_heat(pair, rows, beams, arguments.tokens, arguments.rounds)
         for beams in arguments.beams
         for rows in arguments.rows
     ]

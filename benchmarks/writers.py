@@ -8,9 +8,12 @@ from typing import Any
 import torch
 import transformers
 
+from clearhead.compare.race import Contestant, race
+from clearhead.compare.results import Duel, Heat
 from clearhead.export.quiet import quiet
 from clearhead.pretrained import from_pretrained
 
+BAR = 1.5
 THEIRS = "transformers generate, float32"
 OURS = "clearhead"
 Ids = list[list[int]]
@@ -38,3 +41,15 @@ def same_weights(theirs: Any, noise: float) -> tuple[Any, Any]:
             parameter.add_(torch.randn_like(parameter), alpha=noise)
         theirs.save_pretrained(Path(folder))
         return theirs, from_pretrained(folder)
+
+
+def heat(
+    title: str, everyone: dict[str, Writer], rounds: int, note: Callable[[Ids, Ids], str]
+) -> Heat:
+    """They race; `note` says of what one wrote, and what transformers wrote, how alike it is."""
+    laps = race([Contestant(name, run) for name, run in everyone.items()], rounds, say=print)
+    expected = everyone[THEIRS].found
+    notes = {name: note(run.found, expected) for name, run in everyone.items()}
+    ours = [name for name in laps if name != THEIRS]
+    duels = [Duel(name, THEIRS, BAR if "float32" in name else None) for name in ours]
+    return Heat(title, "tokens/s", laps, duels, {n: text for n, text in notes.items() if text})

@@ -10,7 +10,7 @@ from clearhead.decoding import DecodingOptions, Engine, decode
 from clearhead.decoding.ensemble import ensemble
 from clearhead.errors import UserError
 from clearhead.models import Transformer, TransformerConfig
-from tests.decoding.tiny import make_model, random_sources, teacher_forced
+from tests.decoding.tiny import make_model, random_sources, talkative, teacher_forced
 
 SMALL = make_model(tie=True)
 OTHER = make_model("post", tie=True, seed=2)
@@ -23,12 +23,7 @@ def wide() -> Transformer:
         23, 23, 19, 31, d_model=20, encoder_layers=1, decoder_layers=2, h=5, d_ff=28,
         tie_embeddings=True,
     )  # fmt: skip
-    model = Transformer.from_config(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn_like(parameter)
-        model.projection_layer.proj.bias[config.eos_id] += 2.0
-    return model
+    return talkative(Transformer.from_config(config))
 
 
 MODELS = [SMALL, OTHER, wide()]

@@ -1,5 +1,8 @@
 """Small random models whose every size differs, loud enough to disagree about the next word."""
 
+from dataclasses import asdict
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -28,39 +31,31 @@ def make_model(norm: str = "pre", tie: bool = False, vocab: int = 23, seed: int 
         norm=norm,  # type: ignore[arg-type]
         tie_embeddings=tie,
     )
-    model = Transformer.from_config(config).eval()
+    return talkative(Transformer.from_config(config))
+
+
+def talkative(model: Transformer) -> Transformer:
+    """With opinions, and an inclination to end: so some sentences do."""
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn_like(parameter)
-        model.projection_layer.proj.bias[config.eos_id] += 2.0  # so that some sentences end
-    return model
+        _loud(model)
+        model.projection_layer.proj.bias[model.config.eos_id] += 2.0
+    return model.eval()
+
+
+def _loud(model: Transformer) -> None:
+    for parameter in model.parameters():
+        parameter += 0.3 * torch.randn_like(parameter)
 
 
 def make_marian(vocab: int = 23, seed: int = 1) -> Marian:
     """Post-norm, swish, the sines before the cosines; writing begins with the padding sign."""
+    signs = {"pad_id": vocab - 1, "bos_id": vocab - 1, "eos_id": 0}
+    sizes: dict[str, Any] = asdict(make_model("post", True, vocab).config)
     torch.manual_seed(seed)
-    config = MarianConfig(
-        vocab,
-        vocab,
-        17,
-        29,
-        d_model=12,
-        encoder_layers=2,
-        decoder_layers=3,
-        h=3,
-        d_ff=20,
-        dropout=0.3,
-        tie_embeddings=True,
-        pad_id=vocab - 1,
-        bos_id=vocab - 1,
-        eos_id=0,
-        initial_std=0.3,
-    )
-    model = Marian.from_config(config).eval()
+    model = Marian.from_config(MarianConfig(**sizes | signs, initial_std=0.3))
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn_like(parameter)
-    return model
+        _loud(model)
+    return model.eval()
 
 
 def random_sources(model: Transformer, count: int, seed: int = 1) -> list[list[int]]:

@@ -8,10 +8,10 @@ import torch
 import transformers
 from torch import Tensor
 
-from clearhead.blocks import look_ahead_mask, padding_mask, shift_right
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.models.marian import Marian, MarianConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
+from tests.translation.opus import teach
 
 WORDS, PAD, END = 24, 24, 0
 CONFIG = MarianConfig(
@@ -40,28 +40,17 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that has seen some batches: it says something, is unsure, and comes to an end."""
     torch.manual_seed(7)
     model = Marian.from_config(CONFIG)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(150):
+
+    def batch() -> tuple[Tensor, Tensor]:
         src = sentences(32)
-        tgt = translation(src)
-        logits = run(model, src, shift_right(tgt, PAD))
-        loss = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), tgt.flatten(), ignore_index=PAD
-        )
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return src, translation(src)
+
+    teach(model, (batch() for _ in range(150)))
     with torch.no_grad():  # like the real ones it has seen no reason not to write the padding
         model.projection_layer.get_parameter("proj.bias")[PAD] = 4.0
     path = tmp_path_factory.mktemp("marian")
     save_pretrained(model, path)
     return path
-
-
-def run(model: Marian, src: Tensor, tgt: Tensor) -> Tensor:
-    mask = padding_mask(src, PAD)
-    hidden = model.decode(model.encode(src, mask), mask, tgt, look_ahead_mask(tgt.shape[1]))
-    return model.project(hidden)
 
 
 def theirs(directory: Path, src: Tensor, **how: Any) -> list[list[int]]:

@@ -2,11 +2,13 @@
 
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import sentencepiece
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clearhead.blocks import look_ahead_mask, padding_mask, shift_right
 from clearhead.data.grammar_pairs import GrammarPairs
@@ -53,20 +55,37 @@ def _taught(directory: Path, words: int) -> Marian:
             dropout=0.0, tie_embeddings=True, pad_id=pad, bos_id=pad, eos_id=0, initial_std=0.1,
         )
     )  # fmt: skip
-    pair, optimizer = SentencePiecePair.load(directory), torch.optim.Adam(model.parameters(), 3e-3)
-    for step in range(150):
+    pair = SentencePiecePair.load(directory)
+
+    def batch(step: int) -> tuple[Tensor, Tensor]:
         rows = [PAIRS[i % len(PAIRS)] for i in range(step * 32, step * 32 + 32)]
-        src = padded([pair.encode(row.source) for row in rows], pad, torch.device("cpu"))
-        tgt = padded([pair.encode_target(row.target) for row in rows], pad, torch.device("cpu"))
-        mask = padding_mask(src, pad)
-        hidden = model.decode(
-            model.encode(src, mask), mask, shift_right(tgt, pad), look_ahead_mask(tgt.shape[1])
+        sides = (
+            [pair.encode(row.source) for row in rows],
+            [pair.encode_target(row.target) for row in rows],
         )
-        loss = F.cross_entropy(model.project(hidden).flatten(0, 1), tgt.flatten(), ignore_index=pad)
+        src, tgt = (padded(side, pad, torch.device("cpu")) for side in sides)
+        return src, tgt
+
+    teach(model, (batch(step) for step in range(150)))
+    return model.eval()
+
+
+def teach(model: Marian, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+    """Sources and targets, each with its end sign and padding."""
+    pad, optimizer = model.config.pad_id, torch.optim.Adam(model.parameters(), lr=3e-3)
+    for src, tgt in batches:
+        logits = forced(model, src, shift_right(tgt, pad))
+        loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten(), ignore_index=pad)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return model.eval()
+
+
+def forced(model: Marian, src: Tensor, tgt: Tensor) -> Tensor:
+    """(batch, tgt_len, words): what the model would say at each place of given targets."""
+    mask = padding_mask(src, model.config.pad_id)
+    hidden = model.decode(model.encode(src, mask), mask, tgt, look_ahead_mask(tgt.shape[1]))
+    return model.project(hidden)
 
 
 def _write(path: Path, content: object) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from clearhead.cli.model_options import Model
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,13 +26,6 @@ Output = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(help="Its translation.", show_default="what the model says"),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="Directory of a model or a training run, or a name on the hub.",
-        show_default="the shipped one",
-    ),
 ]
 Kind = Annotated[
     Literal["encoder", "decoder", "cross"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from clearhead.cli.model_options import Ensemble, Model
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 Data = Annotated[
     str | None,
     typer.Option(metavar="SPEC", help="Test set: a file, SOURCE,TARGET or grammar:SPLIT:COUNT."),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="Directory of a model or a training run, or a name on the hub.",
-        show_default="the shipped one",
-    ),
 ]
 Hypotheses = Annotated[
     Path | None,
@@ -44,10 +38,6 @@ Tokenized = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Keep hypotheses here.", show_default="DATA.MODEL.hyp"),
-]
-Ensemble = Annotated[
-    list[str] | None,
-    typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
 ]
 BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[

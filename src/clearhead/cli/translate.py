@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.model_options import Ensemble, Model
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 from clearhead.files import atomic_save
@@ -18,17 +19,6 @@ Texts = Annotated[
 Input = Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="Directory of a model or a training run, or a name on the hub.",
-        show_default="the shipped one",
-    ),
-]
-Ensemble = Annotated[
-    list[str] | None,
-    typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
 ]
 BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[
@@ -106,8 +96,9 @@ def translate(
         scores=scores or format != "text",
     )
     with warnings_on_stderr(quiet):
-        how = split, long_input == "refuse", precision, ensemble or ()
-        translator = Translator.from_pretrained(model, device, threads, *how)
+        translator = Translator.from_pretrained(
+            model, device, threads, split, long_input == "refuse", precision, ensemble or ()
+        )
         write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
         _pour(_chunks(text, input), write, output)
 

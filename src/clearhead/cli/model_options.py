@@ -1,0 +1,17 @@
+"""Which model a verb uses: the options that several verbs share."""
+
+from typing import Annotated
+
+import typer
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Directory of a model or a training run, or a name on the hub.",
+        show_default="the shipped one",
+    ),
+]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
+]
