@@ -49,11 +49,11 @@ def test_nobody_is_judged_on_what_it_learns_from(tmp_path: Path) -> None:
     corpus = tmp_path / "mine.tsv"
     lines = [f"word {i % 20}\tmot {i}\n" for i in range(60)]
     corpus.write_text("".join(lines), encoding="utf-8")
-    pairs, dev = read(Course("t", str(corpus), str(corpus), 40, 9, 1.0, 1, 64, 400))
+    pairs, dev = read(Course("t", str(corpus), str(corpus), 40, 9, 1.0, [1.0], 64, 400))
     assert len(dev) == 9
     assert not {pair.source for pair in pairs} & {pair.source for pair in dev}
     with pytest.raises(UserError, match="too few pairs"):
-        read(Course("t", str(corpus), str(corpus), 0, 60, 1.0, 1, 64, 400))
+        read(Course("t", str(corpus), str(corpus), 0, 60, 1.0, [1.0], 64, 400))
 
 
 def test_a_states_size_does_not_grow_with_what_is_written() -> None:

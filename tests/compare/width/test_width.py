@@ -12,18 +12,18 @@ from clearhead.compare.rnn.numbers import Point
 from clearhead.compare.width.counts import count_bert, count_translator
 from clearhead.compare.width.findings import common_tokens, sentences
 from clearhead.compare.width.rungs import GENOMICS, WIDTHS, translator
-from clearhead.compare.width.study import Numbers, Width, quick_study
+from clearhead.compare.width.study import Numbers, Width, default_study, quick_study
 from clearhead.models import Transformer
 from clearhead.models.bert import Bert, BertConfig
 
 
 def made_up(bleu: list[float]) -> Numbers:
-    """Wider ones read fewer tokens; BLEU as given."""
+    """Wider ones read fewer tokens, and each is looked at early; BLEU as given."""
     rungs = []
     for number, (d_model, value) in enumerate(zip((128, 256, 512), bleu, strict=True)):
         counts = count_translator(translator(d_model, 300), 7)
         last = 900 // (number + 1)
-        curve = [Point(1.0, last // 2, 4.0, 0.0), Point(2.0, last, 3.0 - number / 2, value)]
+        curve = [Point(0.5, last // 6, 4.0, 0.0), Point(2.0, last, 3.0 - number / 2, value)]
         rungs.append(Width(d_model, counts, 1000.0 / (number + 1), 5.0, curve))
     return Numbers(Machine("chip", 2, 2, [], "", 0.0, "2", "3"), quick_study(), 300, rungs, [])
 
@@ -79,10 +79,27 @@ def test_a_width_that_is_nearly_as_good_for_less_is_named() -> None:
 def test_losses_are_compared_where_all_have_read_as_much() -> None:
     tokens, losses = common_tokens(made_up([1.0, 2.0, 3.0]).widths)
     assert tokens == 300
-    assert losses == pytest.approx({128: 4.0, 256: 4.0 - 1.5 * 75 / 225, 512: 2.0})
+    # The first looks came after 150, 75 and 50 tokens, the last after 900, 450 and 300.
+    halfway = {128: 4.0 - 1.0 * 150 / 750, 256: 4.0 - 1.5 * 225 / 375}
+    assert losses == pytest.approx({**halfway, 512: 2.0})
     early = made_up([1.0, 2.0, 3.0]).widths[0]
     still = replace(early, curve=[early.curve[0]] * 2)  # a look without a step in between
     assert common_tokens([still])[1] == {128: 4.0}
+
+
+def test_nothing_is_said_of_tokens_after_which_nobody_looked() -> None:
+    found = made_up([1.0, 2.0, 3.0])
+    late, *others = found.widths
+    late = replace(late, curve=[replace(late.curve[0], tokens=301), late.curve[1]])
+    found = replace(found, widths=[late, *others])
+    assert common_tokens(found.widths)[1].keys() == {256, 512}
+    assert not any("From the same" in sentence for sentence in sentences(found))
+
+
+def test_everybody_is_looked_at_before_the_widest_has_read_its_last() -> None:
+    # Arithmetic alone, and that only of training: what the narrowest gains on the widest.
+    flop = [count_translator(translator(width, 2000), 16).flop for width in WIDTHS]
+    assert default_study().course.looks[0] < min(flop) / max(flop)
 
 
 def test_one_command_makes_report_numbers_and_picture(

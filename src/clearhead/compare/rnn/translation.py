@@ -31,9 +31,14 @@ LONGEST = 100  # tokens a side
 ROOM = 5  # tokens that a translation may have more than the longest reference
 
 
+def evenly(looks: int) -> list[float]:
+    """So many looks, each as long after the one before."""
+    return [number / looks for number in range(1, looks + 1)]
+
+
 @dataclass(frozen=True)
 class Course:
-    """What is learnt, how long, and how often it is looked at."""
+    """What is learnt, how long, and when it is looked at: after these shares of the time."""
 
     title: str
     train: str
@@ -41,7 +46,7 @@ class Course:
     pairs: int
     dev_pairs: int
     seconds: float
-    looks: int
+    looks: list[float]  # ascending, the last is 1
     batch_tokens: int
     vocabulary: int
 
@@ -143,11 +148,10 @@ def written(model: Model, sources: list[list[int]], limit: int) -> list[list[int
 
 
 def learn(learner: Learner, batches: TokenBatches, judge: Judge, course: Course) -> Iterator[Point]:
-    """Learn until the time is over; `looks` points, evenly spaced in time, the last at the end."""
+    """Learn until the time is over; a point at every look, the last at the end."""
     spent = 0.0
-    for look in range(1, course.looks + 1):
-        until = course.seconds * look / course.looks
-        while spent < until:
+    for share in course.looks:
+        while spent < share * course.seconds:
             began = time.perf_counter()
             batch = next(batches)
             learner.step(batch.source, batch.target, gone=spent / course.seconds)

@@ -13,7 +13,7 @@ def sentences(found: Numbers) -> Iterator[str]:
     narrow, wide = found.widths[0], found.widths[-1]
     yield _costs(narrow, wide)
     yield _after_the_same_time(found)
-    yield _from_the_same_tokens(found)
+    yield from _from_the_same_tokens(found)
 
 
 def _costs(narrow: Width, wide: Width) -> str:
@@ -46,11 +46,13 @@ def _after_the_same_time(found: Numbers) -> str:
     return text + "."
 
 
-def _from_the_same_tokens(found: Numbers) -> str:
+def _from_the_same_tokens(found: Numbers) -> Iterator[str]:
     tokens, losses = common_tokens(found.widths)
+    if len(losses) < len(found.widths):
+        return
     best = min(losses, key=losses.__getitem__)
     listed = ", ".join(f"{width}: {loss:.2f}" for width, loss in losses.items())
-    return (
+    yield (
         f"From the same {tokens:,} tokens, which all have read, d_model {best} learnt most "
         f"(nats a token on new sentences, between two looks by a straight line: {listed})."
     )
@@ -59,10 +61,11 @@ def _from_the_same_tokens(found: Numbers) -> str:
 def common_tokens(widths: list[Width]) -> tuple[int, dict[int, float]]:
     """The most tokens that all have read, and the loss of each at that point of its curve.
 
-    Where somebody's first look came later than that, the first look counts.
+    Whose first look came later than that is left out: nobody knows its loss there.
     """
     tokens = min(rung.curve[-1].tokens for rung in widths)
-    return tokens, {rung.d_model: _loss_at(rung, tokens) for rung in widths}
+    seen = [rung for rung in widths if rung.curve[0].tokens <= tokens]
+    return tokens, {rung.d_model: _loss_at(rung, tokens) for rung in seen}
 
 
 def _loss_at(rung: Width, tokens: int) -> float:

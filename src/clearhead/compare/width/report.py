@@ -82,7 +82,8 @@ def picture(found: Numbers) -> Picture:
         size.plot([model.d_model], [millions], marker, color=GREY, label=f"{model.name}, million")
     size.set_yscale("log")
     plain_log_ticks(size.yaxis)
-    size.legend(fontsize=8)
+    size.set_ylim(top=20 * max(to_train))  # room above the highest line, for the legend
+    size.legend(fontsize=8, ncols=2, loc="upper left")
     _label(size, widths, "Size, arithmetic, memory")
     speed.plot(widths, [rung.tokens_per_second for rung in found.widths], "-o", color=BLUE)
     speed.set_yscale("log")

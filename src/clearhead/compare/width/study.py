@@ -12,7 +12,7 @@ import torch
 from clearhead.compare.hardware import Machine
 from clearhead.compare.rnn.lesson import PEAK
 from clearhead.compare.rnn.numbers import Point
-from clearhead.compare.rnn.translation import Classroom, Course
+from clearhead.compare.rnn.translation import Classroom, Course, evenly
 from clearhead.compare.width.counts import Counts, count_bert, count_translator
 from clearhead.compare.width.rungs import GENOMICS, WIDTHS, translator
 from clearhead.compare.width.throughput import reading_speed, training_speed
@@ -20,6 +20,9 @@ from clearhead.models import Transformer
 
 FORMAT_VERSION = 1
 NARROWEST = 128  # whose learning rate is `PEAK`
+# The narrowest reads some ten times as fast as the widest: only what is looked at early was
+# looked at after no more tokens than the widest has read in the end.
+DOUBLING = [1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0]
 Say = Callable[[str], None]
 
 
@@ -115,13 +118,13 @@ def record(found: Numbers) -> str:
 def default_study() -> Study:
     """About seven minutes on two cores."""
     course = Course(
-        "Grammar corpus", "grammar:train:20000", "grammar:dev:200", 20000, 200, 60, 4, 2048, 2000
+        "Grammar corpus", "grammar:train:20000", "grammar:dev:200", 20000, 200, 60, DOUBLING, 2048, 2000
     )
     return Study(list(WIDTHS), course, (1024, 16), 3, 512, len(GENOMICS))
 
 
 def quick_study() -> Study:
     """The same road in seconds; its numbers say nothing."""
-    course = Course("Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.3, 2, 256, 400)
+    course = Course("Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.3, evenly(2), 256, 400)
     study = default_study()
     return replace(study, widths=[64, 128], course=course, shape=(64, 8), rounds=1, genomics=0)
