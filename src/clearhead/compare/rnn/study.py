@@ -105,7 +105,15 @@ def default_study(data: str | None) -> Study:
     """About nine minutes on two cores; with a corpus of one's own four more."""
     config = sizes_of(128, 4, 2, 2000)
     grammar = Course(
-        "Grammar corpus", "grammar:train:20000", "grammar:dev:200", 20000, 200, 45, evenly(4), 1024, 2000
+        "Grammar corpus",
+        "grammar:train:20000",
+        "grammar:dev:200",
+        20000,
+        200,
+        45,
+        evenly(4),
+        1024,
+        2000,
     )
     title = "Tiny grammar corpus"
     tiny = replace(grammar, title=title, pairs=500, seconds=12, looks=evenly(3), batch_tokens=512)
@@ -122,7 +130,9 @@ def default_study(data: str | None) -> Study:
 def quick_study(data: str | None) -> Study:
     """The same road in seconds; its numbers say nothing."""
     config = sizes_of(48, 3, 1, 400)
-    course = Course("Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.4, evenly(2), 256, 400)
+    course = Course(
+        "Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.4, evenly(2), 256, 400
+    )
     own = [replace(course, title=Path(data).name, train=data, dev=data)] if data else []
     recall = Task(sizes_of(48, 3, 1, 100), [3, 6], 5, 4, 8, 20, 0.5)
     return Study(config, [8, 16], 64, 1, 24, 3, recall, [course, *own])

@@ -118,13 +118,23 @@ def record(found: Numbers) -> str:
 def default_study() -> Study:
     """About seven minutes on two cores."""
     course = Course(
-        "Grammar corpus", "grammar:train:20000", "grammar:dev:200", 20000, 200, 60, DOUBLING, 2048, 2000
+        "Grammar corpus",
+        "grammar:train:20000",
+        "grammar:dev:200",
+        20000,
+        200,
+        60,
+        DOUBLING,
+        2048,
+        2000,
     )
     return Study(list(WIDTHS), course, (1024, 16), 3, 512, len(GENOMICS))
 
 
 def quick_study() -> Study:
     """The same road in seconds; its numbers say nothing."""
-    course = Course("Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.3, evenly(2), 256, 400)
+    course = Course(
+        "Grammar corpus", "grammar:train:60", "grammar:dev:9", 60, 9, 0.3, evenly(2), 256, 400
+    )
     study = default_study()
     return replace(study, widths=[64, 128], course=course, shape=(64, 8), rounds=1, genomics=0)
