@@ -9,6 +9,7 @@ from clearhead.fast.packed_linear import (
     Int8Linear,
     Pack,
     PlainLinear,
+    as_short,
     float32,
     rounded_to_8_bits,
     side_by_side,
@@ -70,3 +71,22 @@ def test_side_by_side_is_one_after_the_other(biased: tuple[bool, bool]) -> None:
         found = side_by_side(float32, first, second, first_times=0.5)(x)
         expected = torch.cat([0.5 * first(x), second(x)], dim=1)
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("pack", "inside"),
+    [(float32, torch.float32), (Int8Linear, torch.float32), (BfloatLinear, torch.bfloat16)],
+)
+def test_between_two_products_numbers_are_as_short_as_both_round_them(
+    pack: Pack, inside: torch.dtype
+) -> None:
+    first, second = (pack(torch.randn(24, 24), torch.randn(24)) for _ in range(2))
+    formats, x = [], torch.randn(11, 24)
+
+    def between(y: torch.Tensor) -> torch.Tensor:
+        formats.extend([y.dtype, (middle := first(y)).dtype])
+        return second(middle)
+
+    found, expected = as_short(pack, between)(x), second(first(x))
+    assert (found.dtype, formats) == (torch.float32, [inside] * 2)
+    torch.testing.assert_close(found, expected, atol=2**-7 * float(expected.abs().max()), rtol=0)

@@ -14,3 +14,11 @@ def test_the_same_function_far_out_too(count: int) -> None:
     before = x.clone()
     torch.testing.assert_close(fast_tanh_gelu(x), tanh_gelu(x), atol=1e-13, rtol=0)
     assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("count", [5, WORTHWHILE + 3])
+def test_short_numbers_are_rounded_once(count: int) -> None:
+    x = (torch.randn(count) * 4).bfloat16()
+    found, exact = fast_tanh_gelu(x), tanh_gelu(x.double())
+    assert found.dtype == torch.bfloat16
+    assert ((found.double() - exact).abs() <= 2**-8 * exact.abs() + 1e-6).all()

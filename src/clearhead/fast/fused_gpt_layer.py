@@ -8,7 +8,7 @@ from torch import Tensor
 
 from clearhead.blocks import EncoderBlock, MultiHeadAttentionBlock
 from clearhead.fast.fused_parts import around, feed_forward, norms, softmax
-from clearhead.fast.packed_linear import Pack, side_by_side
+from clearhead.fast.packed_linear import Pack, as_short, side_by_side
 
 
 class Past(NamedTuple):
@@ -31,7 +31,7 @@ class FusedGptLayer:
 
     def __init__(self, block: EncoderBlock, d_model: int, pack: Pack) -> None:
         attention = cast(MultiHeadAttentionBlock, block.self_attention_block)
-        self.h, self.d_k = attention.h, attention.d_k
+        self.h, self.d_k, self.pack = attention.h, attention.d_k, pack
         w_q, w_k, w_v = attention.w_q, attention.w_k, attention.w_v
         # The scale of the scores, here once for all in the queries' weights.
         self.project = side_by_side(pack, w_q, w_k, w_v, first_times=self.d_k**-0.5)
@@ -64,7 +64,7 @@ class FusedGptLayer:
             )
             return self.join(x.transpose(1, 2).reshape(y.shape))
 
-        x = self.around(x, self.norms[0], attend)
+        x = self.around(x, self.norms[0], as_short(self.pack, attend))
         return self.around(x, self.norms[1], self.feed_forward)
 
     def look_back(self, y: Tensor, past: Past) -> Tensor:

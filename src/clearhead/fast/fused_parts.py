@@ -33,7 +33,7 @@ from clearhead.blocks import (
 )
 from clearhead.blocks.activations import tanh_gelu
 from clearhead.fast.dropout import CheapDropout
-from clearhead.fast.packed_linear import Pack, side_by_side
+from clearhead.fast.packed_linear import Pack, as_short, side_by_side
 from clearhead.fast.tanh_gelu import fast_tanh_gelu
 
 Function = Callable[[Tensor], Tensor]
@@ -116,7 +116,7 @@ def feed_forward(module: nn.Module, pack: Pack) -> Function:
     curve: Function = getattr(block, "activation", torch.relu)
     # What the first product wrote is nobody else's: the relu may stand in its place.
     bend = {torch.relu: torch.relu_, tanh_gelu: fast_tanh_gelu}.get(curve, curve)
-    return lambda x: second(bend(first(x)))
+    return as_short(pack, lambda x: second(bend(first(x))))
 
 
 def norms(residuals: nn.ModuleList, features: int) -> list[Function]:

@@ -25,7 +25,7 @@ from clearhead.blocks import (
 )
 from clearhead.fast import fused_parts
 from clearhead.fast.fused_parts import around, feed_forward, is_watched, norm, norms
-from clearhead.fast.packed_linear import Pack, float32, side_by_side
+from clearhead.fast.packed_linear import Pack, as_short, float32, side_by_side
 
 
 class Run(NamedTuple):
@@ -76,7 +76,7 @@ class FusedStackLayer:
 
     def __init__(self, block: EncoderBlock, d_model: int, pack: Pack) -> None:
         attention = cast(MultiHeadAttentionBlock, block.self_attention_block)
-        self.h, self.d_k = attention.h, attention.d_k
+        self.h, self.d_k, self.pack = attention.h, attention.d_k, pack
         self.rotary = cast(RotaryPositions | None, getattr(attention, "rotary", None))
         self.project = side_by_side(pack, attention.w_q, attention.w_k, attention.w_v)
         self.join = side_by_side(pack, attention.w_o)
@@ -86,7 +86,8 @@ class FusedStackLayer:
 
     def __call__(self, x: Tensor, runs: Sequence[Run], turn: Turn | None) -> Tensor:
         """The two sublayers, each in its residual connection."""
-        x = self.around(x, self.norms[0], lambda y: self.attend(y, runs, turn))
+        attend = as_short(self.pack, lambda y: self.attend(y, runs, turn))
+        x = self.around(x, self.norms[0], attend)
         return self.around(x, self.norms[1], self.feed_forward)
 
     def attend(self, y: Tensor, runs: Sequence[Run], turn: Turn | None) -> Tensor:

@@ -40,7 +40,7 @@ class PlainLinear:
 
 
 class BlockedLinear(PlainLinear):
-    """The same float32 sums, with the weights in oneDNN's blocked order."""
+    """The same sums, with the weights in oneDNN's blocked order."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__(weight, bias)
@@ -55,16 +55,12 @@ class BfloatLinear:
     """Weights, bias and input rounded to bfloat16, sums in float32, the result rounded again."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.product = PlainLinear(weight.bfloat16(), None)
-        if _has_onednn(weight):
-            blocked = torch.ops.mkldnn._reorder_linear_weight(weight.bfloat16().contiguous(), 64)
-            self.product = _BlockedBfloat(blocked)
-        self.bias = bias
+        kind = BlockedLinear if _has_onednn(weight) else PlainLinear
+        self.product = kind(weight.bfloat16(), None if bias is None else bias.bfloat16())
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
-        y = self.product(x.bfloat16()).to(x.dtype)
-        return y if self.bias is None else y.add_(self.bias)
+        return self.product(x.bfloat16()).to(x.dtype)
 
 
 class Int8Linear:
@@ -111,6 +107,17 @@ def float32(weight: Tensor, bias: Tensor | None) -> Product:
     return PlainLinear(weight, bias)
 
 
+def as_short(pack: Pack, between: Product) -> Product:
+    """What happens `between` two products, and the two: in the format that they round to anyway.
+
+    Two conversions instead of four, and what lies between is half as long. The result is in the
+    dtype of the input, so that a sum over layers loses nothing.
+    """
+    if pack is not BfloatLinear:
+        return between
+    return lambda x: between(x.bfloat16()).to(x.dtype)
+
+
 def side_by_side(pack: Pack, *linears: nn.Linear, first_times: float = 1.0) -> Product:
     """Several projections of the same input as one: (rows, in) -> (rows, out_1 + out_2 + …).
 
@@ -125,14 +132,6 @@ def side_by_side(pack: Pack, *linears: nn.Linear, first_times: float = 1.0) -> P
         weights[0], biases[0] = weights[0] * first_times, biases[0] * first_times
     has_bias = any(linear.bias is not None for linear in linears)
     return pack(torch.cat(weights), torch.cat(biases) if has_bias else None)
-
-
-class _BlockedBfloat(PlainLinear):
-    def __init__(self, blocked: Tensor) -> None:
-        super().__init__(blocked, None)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
 
 
 def _has_onednn(weight: Tensor) -> bool:
