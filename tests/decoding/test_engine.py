@@ -134,3 +134,26 @@ def test_auto_says_why() -> None:
     precision, why = fastest_precision(torch.device("cpu"))
     assert isinstance(Engine.of(MODEL, precision).decoder, FusedDecoder)
     assert "this processor" in why
+
+
+VNNI, BF16, AMX = "_is_vnni_supported", "_is_avx512_bf16_supported", "_is_amx_tile_supported"
+
+
+@pytest.mark.parametrize(
+    ("abilities", "many", "few"),
+    [
+        (set(), "float32", "float32"),
+        ({BF16}, "bfloat16", "bfloat16"),
+        ({VNNI, BF16}, "int8", "int8"),
+        ({VNNI, BF16, AMX}, "bfloat16", "int8"),
+    ],
+)
+def test_auto_is_what_the_processor_is_made_for(
+    abilities: set[str], many: str, few: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (VNNI, BF16, AMX):
+        has = name in abilities
+        monkeypatch.setattr(torch.cpu, name, lambda has=has: has, raising=False)
+    cpu = torch.device("cpu")
+    assert fastest_precision(cpu)[0] == many
+    assert fastest_precision(cpu, few_rows=True)[0] == few

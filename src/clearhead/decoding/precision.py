@@ -41,10 +41,16 @@ def pack_for(model: Transformer, precision: Precision) -> Pack:
     return PACKS[precision]
 
 
-def fastest_precision(device: torch.device) -> tuple[Precision, str]:
-    """What `auto` means here, and why, in words for a log."""
+def fastest_precision(device: torch.device, few_rows: bool = False) -> tuple[Precision, str]:
+    """What `auto` means here, and why, in words for a log.
+
+    With few rows at a time it takes longer to read the weights than to multiply by them: then
+    the shortest are the fastest.
+    """
     if device.type != "cpu":
         return "float32", f"float32, the weights as they are, on {device}"
+    if not few_rows and _says_yes("_is_amx_tile_supported"):
+        return "bfloat16", "bfloat16 weights and inputs: this processor has matrix units (AMX)"
     if multiplies_int8(device):
         return "int8", "8-bit weights and inputs: this processor multiplies them natively (VNNI)"
     if _says_yes("_is_avx512_bf16_supported"):

@@ -114,7 +114,11 @@ class FusedDecoder:
     @torch.inference_mode()
     def keep(self, sentences: Tensor) -> None:
         """Only these sentences, by number, stay in the batch, with all their beams."""
-        self.cache = self.cache.index_select(2, sentences)
+        written = slice(self._first(), self.column)  # what else there is room for is empty
+        cache = self.cache[:, :, :, :, written].index_select(2, sentences)
+        layers, two, _, *place = self.cache.shape
+        self.cache = cache.new_empty(layers, two, len(sentences), *place)
+        self.cache[:, :, :, :, written] = cache
         self.memory = self.memory.index_select(2, sentences)
         self.unread = self.unread.index_select(0, sentences)
         self._look_at_memory()
@@ -195,9 +199,13 @@ class FusedDecoder:
         pairs = zip(keys.mT.unbind(), values.unbind(), strict=True)
         self.sources = [Source(key, value, unread) for key, value in pairs]
 
+    def _first(self) -> int:
+        """The first column that somebody who is writing has written."""
+        return min((start for start in self.starts if start is not None), default=self.column)
+
     def _columns(self) -> slice:
         """Those that this step looks at, its own at the end; there is room for it."""
-        first = min((s for s in self.starts if s is not None), default=self.column)
+        first = self._first()
         length, most = self.column - first, self.positions.shape[0]
         if length >= most:
             raise UserError(

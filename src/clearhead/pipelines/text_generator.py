@@ -66,7 +66,7 @@ class TextGenerator:
         assert isinstance(model, Gpt)
         model = model.to(target)
         if precision == "auto":
-            precision, why = fastest_precision(target)
+            precision, why = fastest_precision(target, few_rows=True)
             logger.info("writing in %s", why)
         CausalEngine.check(model, precision)  # what cannot be is said now
         return cls(model, tokenizer, precision)

@@ -6,7 +6,7 @@ import pytest
 
 from clearhead.compare.hardware import Machine
 from clearhead.compare.rnn.entrants import NAMES, RECURRENT, TRANSFORMER, Size
-from clearhead.compare.rnn.findings import TIE, Question, number, questions, reach, slopes
+from clearhead.compare.rnn.findings import TIE, Question, left_of, number, questions, reach, slopes
 from clearhead.compare.rnn.numbers import (
     Gradients,
     Lesson,
@@ -107,8 +107,18 @@ def test_a_slope_is_the_power_of_the_length() -> None:
 
 
 def test_reach_is_where_less_than_a_hundredth_is_left() -> None:
-    assert reach([1, 2, 3], [5.0, 0.06, 0.04]) == 3
-    assert reach([1, 2, 3], [5.0, 6.0, 7.0]) is None
+    assert reach([1, 2, 3], [1.0, 0.02, 0.008]) == 3
+    assert reach([1, 2, 3, 4], [1.0, 0.002, 0.02, 0.008]) == 4  # it came back once
+    assert reach([1, 2, 3], [1.0, 1.2, 0.01]) is None
+
+
+def test_what_is_left_does_not_hang_on_a_single_word() -> None:
+    distances = list(range(1, 101))
+    fading = [7.0 * 0.9**place for place in distances]
+    assert left_of(distances, fading) == pytest.approx([0.9 ** (d - 1) for d in distances], rel=0.8)
+    loud = [*fading[:-1], 1e4 * fading[-1]]
+    assert left_of(distances, loud)[-1] < 5 * left_of(distances, fading)[-1]
+    assert left_of([1, 2, 3], [5.0, 0.0, 0.0]) == [1.0, 0.0, 0.0]
 
 
 def test_numbers_keep_three_digits() -> None:

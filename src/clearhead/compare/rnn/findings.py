@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from clearhead.compare.rnn.entrants import TRANSFORMER
 from clearhead.compare.rnn.numbers import Lesson, Numbers, PerName, Recall
 from clearhead.compare.rnn.recall import DONE
@@ -76,8 +78,8 @@ def _memory_questions(found: Numbers) -> Iterator[Question]:
     for when, norms in (("", gradients.norms), (", after training", gradients.trained)):
         if norms:
             about = f"Share of the gradient left {gradients.distances[-1]} words back{when}"
-            share = {name: 100 * own[-1] / own[0] for name, own in norms.items()}
-            yield Question(about, share, " %", less_is_better=False)
+            left = {n: 100 * left_of(gradients.distances, own)[-1] for n, own in norms.items()}
+            yield Question(about, left, " %", less_is_better=False)
     for place in (0, -1):
         back = recall.distances[place]
         percent = _at(recall.accuracy, place, 100)
@@ -124,10 +126,23 @@ def slopes(lengths: list[int], values: PerName) -> dict[str, float]:
     return found
 
 
-def reach(distances: list[int], norms: list[float], share: float = 0.01) -> int | None:
-    """The first distance at which less than `share` of the gradient is left; None: nowhere."""
-    pairs = zip(distances, norms, strict=True)
-    return next((distance for distance, norm in pairs if norm < share * norms[0]), None)
+def left_of(distances: list[int], norms: list[float]) -> list[float]:
+    """The share of the gradient that is left at each distance, 1 at the first.
+
+    The geometric mean of the neighbours within a tenth of the distance: after training, one word
+    may have ten times the influence of the next, wherever it stands.
+    """
+    places = np.array(distances)
+    with np.errstate(divide="ignore"):  # nothing left is -inf, and 0 again in the end
+        logs = np.log(np.array(norms) / norms[0])
+    near = (logs[np.abs(places - place) <= place / 10].mean() for place in places)
+    return [float(np.exp(value)) for value in near]
+
+
+def reach(distances: list[int], left: list[float], share: float = 0.01) -> int | None:
+    """The distance from which on less than `share` is left; None: to the end there is more."""
+    last = max((place for place, value in enumerate(left) if value >= share), default=-1)
+    return distances[last + 1] if last + 1 < len(distances) else None
 
 
 def number(value: float) -> str:

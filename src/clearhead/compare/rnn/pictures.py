@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
+from clearhead.compare.rnn.findings import left_of
 from clearhead.compare.rnn.numbers import Gradients, Lesson, Numbers, PerName, Recall, Wall, Writing
 from clearhead.compare.rnn.recall import DONE
 from clearhead.explain.pictures import Picture
@@ -73,8 +74,9 @@ def gradient_picture(gradients: Gradients) -> Picture:
     panels = []
     for title, norms in (("Fresh", gradients.norms), ("After training", gradients.trained)):
         if norms:
-            relative = {n: [_shown(y / own[0]) for y in own] for n, own in norms.items()}
-            xs = _shared(gradients.distances, norms)
+            distances = gradients.distances
+            relative = {n: list(map(_shown, left_of(distances, own))) for n, own in norms.items()}
+            xs = _shared(distances, norms)
             labels = "words back in the source", "norm of dy / dx, 1 at the last word"
             panels.append(Panel(xs, relative, labels, title, marks=False))
     return draw(panels)
@@ -99,7 +101,7 @@ def recall_picture(recall: Recall) -> Picture:
     left = picture.figure.axes[0]
     chance = 100 / recall.symbols
     left.axhline(chance, color=GREY, linestyle=":", linewidth=1)
-    left.text(recall.distances[-1], chance + 1.5, "chance", color=GREY, fontsize=9, ha="right")
+    left.text(recall.distances[0], chance + 1.5, "chance", color=GREY, fontsize=9)
     left.set_ylim(0, 104)
     return picture
 

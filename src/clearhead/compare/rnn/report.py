@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from clearhead.compare.rnn.entrants import TRANSFORMER
-from clearhead.compare.rnn.findings import TIE, number, questions, reach, slopes
+from clearhead.compare.rnn.findings import TIE, left_of, number, questions, reach, slopes
 from clearhead.compare.rnn.numbers import Gradients, Lesson, Numbers, PerName, Recall, Wall
 
 
@@ -64,11 +64,10 @@ def _gradients(gradients: Gradients) -> Iterator[str]:
     yield from _head("How far back a gradient reaches", "gradients")
     for when, norms in (("Fresh", gradients.norms), ("After training", gradients.trained)):
         for name, own in norms.items():
-            end = reach(gradients.distances, own)
-            far = gradients.distances[-1]
-            last = f"{number(100 * own[-1] / own[0])} % is left at {far}"
-            where = f"below 1 % from {end} words back on" if end else "nowhere below 1 %"
-            yield f"- {when}, {name}: {where}; {last}."
+            left = left_of(gradients.distances, own)
+            end, far = reach(gradients.distances, left), gradients.distances[-1]
+            where = f"below 1 % from {end} words back on; " if end else ""
+            yield f"- {when}, {name}: {where}{number(100 * left[-1])} % is left at {far}."
 
 
 def _recall(recall: Recall) -> Iterator[str]:
