@@ -135,5 +135,6 @@ def test_texts_and_words_are_labelled_by_what_the_model_learned(
     assert [LINES[0][one["start"] : one["end"]] for one in json.loads(out)] == [
         one["word"] for one in json.loads(out)
     ]
+    assert "is a file" in call("classify", "--model", tmp_path / "texts", __file__)[2]
     code, _, err = call("classify", "--model", tmp_path / "texts", "x", "--top-k", -1)
     assert code == 2 and "--top-k -1" in err

@@ -133,6 +133,8 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     ("arguments", "message"),
     [
         (["Hi", "-i", "x"], "both TEXT and --input"),
+        (["Hi", "-"], "without it standard input is read"),
+        ([__file__], f"give --input {__file__} to have"),
         (["-i", "nowhere.txt"], "nowhere.txt: no such file"),
         (["Hi", "-o", "."], "it is a directory"),
         (["Hi", "--model", "nowhere"], "'nowhere' does not exist"),

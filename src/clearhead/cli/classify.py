@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from clearhead.cli.texts import Form, check_file, named_texts
+from clearhead.cli.texts import Form, check_file, check_texts, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
@@ -57,8 +57,7 @@ def classify(
     quiet: Quiet = False,
 ) -> None:
     """Label texts, or the words of texts, with probabilities; which of the two, the model says."""
-    if text and input:
-        raise UserError("both TEXT and --input are given; give one of them")
+    check_texts(text, input)
     if top_k < 0:
         raise UserError(f"--top-k {top_k} is no number of labels; give 1 or more, or 0 for all")
     if input:

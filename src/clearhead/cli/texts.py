@@ -1,5 +1,6 @@
 """The texts of a command line: given as words, lines of a file, or records of FASTA."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
 
 Form = Literal["auto", "text", "fasta"]
 STANDARD_INPUT = "standard input"
+
+
+def check_texts(texts: list[str] | None, input: Path | None) -> None:
+    """Texts as words of the command line: not beside --input, and not the name of what to read."""
+    if texts and input:
+        raise UserError("both TEXT and --input are given; give one of them")
+    for text in texts or ():
+        if text == "-":
+            raise UserError("TEXT is taken as it stands, - too; without it standard input is read")
+        if os.path.isfile(text):  # unlike Path's, it knows of no name that is too long
+            raise UserError(
+                f"{text} is a file, and TEXT is taken as it stands; "
+                f"give --input {text} to have its lines read"
+            )
 
 
 def check_file(source: str) -> None:

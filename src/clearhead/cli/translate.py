@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.model_options import Ensemble, Model
+from clearhead.cli.texts import check_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 from clearhead.files import atomic_save
@@ -105,8 +106,7 @@ def translate(
 
 def _check(text: list[str] | None, input: Path | None, output: Path | None) -> None:
     """What can be said before torch is loaded."""
-    if text and input:
-        raise UserError("both TEXT and --input are given; give one of them")
+    check_texts(text, input)
     if input and not input.exists():
         raise UserError(f"cannot read {input}: no such file; expected a text file in UTF-8")
     if output and output.is_dir():
