@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = [
     "model.size=tiny",
     "model.d_model=16",
+    "model.h=4",
     "model.d_ff=16",
     "model.encoder_layers=1",
     "model.decoder_layers=1",
