@@ -47,7 +47,7 @@ def test_a_short_sum_is_rounded_once() -> None:
     assert ((found.double() - exact).abs() <= 2**-8 * exact.abs()).all()
 
 
-def test_the_readable_sum_is_what_a_subclass_keeps() -> None:
+def test_the_twin_shares_norm_and_dropout() -> None:
     residual, fast = both(0.1)
     assert isinstance(fast, ResidualConnection)
     assert fast.norm is residual.norm and fast.dropout is residual.dropout

@@ -106,14 +106,14 @@ def default_study(data: str | None) -> Study:
     config = sizes_of(128, 4, 2, 2000)
     grammar = Course(
         "Grammar corpus",
-        "grammar:train:20000",
-        "grammar:dev:200",
-        20000,
-        200,
-        45,
-        evenly(4),
-        1024,
-        2000,
+        train="grammar:train:20000",
+        dev="grammar:dev:200",
+        pairs=20000,
+        dev_pairs=200,
+        seconds=45,
+        looks=evenly(4),
+        batch_tokens=1024,
+        vocabulary=2000,
     )
     title = "Tiny grammar corpus"
     tiny = replace(grammar, title=title, pairs=500, seconds=12, looks=evenly(3), batch_tokens=512)

@@ -119,14 +119,14 @@ def default_study() -> Study:
     """About seven minutes on two cores."""
     course = Course(
         "Grammar corpus",
-        "grammar:train:20000",
-        "grammar:dev:200",
-        20000,
-        200,
-        60,
-        DOUBLING,
-        2048,
-        2000,
+        train="grammar:train:20000",
+        dev="grammar:dev:200",
+        pairs=20000,
+        dev_pairs=200,
+        seconds=60,
+        looks=DOUBLING,
+        batch_tokens=2048,
+        vocabulary=2000,
     )
     return Study(list(WIDTHS), course, (1024, 16), 3, 512, len(GENOMICS))
 
