@@ -17,7 +17,8 @@ from clearhead.blocks import (
 )
 from clearhead.blocks.activations import gelu
 from clearhead.fast.fused_stack import FusedStack, Run, can_fuse
-from clearhead.fast.packed_linear import BfloatLinear, Int8Linear, PlainLinear, float32
+from clearhead.fast.int8_linear import Int8Linear
+from clearhead.fast.packed_linear import BfloatLinear, PlainLinear, float32
 
 D_MODEL, H, D_FF = 24, 3, 40
 RUNS = [Run(2, 7), Run(1, 5), Run(3, 1), Run(1, 33)]

@@ -3,15 +3,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from clearhead.fast.int8_linear import Int8Linear
 from clearhead.fast.packed_linear import (
     BfloatLinear,
     BlockedLinear,
-    Int8Linear,
     Pack,
     PlainLinear,
     as_short,
     float32,
-    rounded_to_8_bits,
     side_by_side,
 )
 
@@ -29,21 +28,6 @@ def test_floats_are_left_as_they_are(rows: int, pack: Pack, has_bias: bool) -> N
 
 
 @pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize("has_bias", [True, False])
-def test_integers_err_less_than_the_rounding_allows(rows: int, has_bias: bool) -> None:
-    """The bound that `Int8Linear` states, and in practice one percent of the spread."""
-    x, weight = torch.randn(rows, 24), torch.randn(40, 24)
-    bias = torch.randn(40) if has_bias else None
-    expected = F.linear(x, weight, bias)
-    error = (Int8Linear(weight, bias)(x) - expected).abs()
-    s, t = rounded_to_8_bits(x)[1] / 127, rounded_to_8_bits(weight)[1] / 127
-    by_input = s / 2 * weight.abs().sum(1)
-    by_weight = t.T / 2 * x.abs().sum(1, keepdim=True)
-    assert (error <= by_input + by_weight + 24 / 4 * s * t.T + 1e-4).all()
-    assert error.square().mean().sqrt() <= 0.02 * expected.std()
-
-
-@pytest.mark.parametrize("rows", ROWS)
 def test_bfloat16_errs_by_its_rounding(rows: int) -> None:
     x, weight, bias = torch.randn(rows, 24), torch.randn(40, 24), torch.randn(40)
     error = BfloatLinear(weight, bias)(x) - F.linear(x, weight, bias)
@@ -57,10 +41,6 @@ def test_the_company_in_a_batch_changes_nothing(pack: Pack) -> None:
     product = pack(weight, bias)
     whole, alone = product(x), product(x[10:30].contiguous())
     torch.testing.assert_close(whole[10:30], alone, atol=1e-5, rtol=1e-5)
-
-
-def test_a_row_of_zeros_stays_zero_in_integers() -> None:
-    assert Int8Linear(torch.randn(5, 8), None)(torch.zeros(2, 8)).tolist() == [[0.0] * 5] * 2
 
 
 @pytest.mark.parametrize("biased", [(True, True), (True, False), (False, False)])

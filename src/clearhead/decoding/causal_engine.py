@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.fingerprint import Fingerprint, fingerprint
-from clearhead.decoding.precision import PACKS, Precision, multiplies_int8
+from clearhead.decoding.precision import PACKS, Precision
 from clearhead.errors import UserError
 from clearhead.fast.fused_gpt import FusedGpt, can_fuse_gpt
 from clearhead.fast.incremental_gpt import IncrementalGpt
 from clearhead.fast.memory import keep_freed_memory
 from clearhead.fast.packed_linear import Pack
+from clearhead.fast.processor import multiplies_int8
 from clearhead.fast.row_linear import RowLinear
 from clearhead.fast.screened_argmax import ScreenedArgmax
 from clearhead.models import Gpt, GptConfig

@@ -6,7 +6,9 @@ import torch
 
 from clearhead.errors import UserError
 from clearhead.fast.fused_parts import is_standard
-from clearhead.fast.packed_linear import BfloatLinear, Int8Linear, Pack, float32
+from clearhead.fast.int8_linear import Int8Linear
+from clearhead.fast.packed_linear import BfloatLinear, Pack, float32
+from clearhead.fast.processor import multiplies_bfloat16, multiplies_int8, multiplies_tiles
 from clearhead.models import Transformer
 
 Precision = Literal["float32", "bfloat16", "int8"]
@@ -49,21 +51,10 @@ def fastest_precision(device: torch.device, few_rows: bool = False) -> tuple[Pre
     """
     if device.type != "cpu":
         return "float32", f"float32, the weights as they are, on {device}"
-    if not few_rows and _says_yes("_is_amx_tile_supported"):
+    if not few_rows and multiplies_tiles():
         return "bfloat16", "bfloat16 weights and inputs: this processor has matrix units (AMX)"
     if multiplies_int8(device):
         return "int8", "8-bit weights and inputs: this processor multiplies them natively (VNNI)"
-    if _says_yes("_is_avx512_bf16_supported"):
+    if multiplies_bfloat16():
         return "bfloat16", "bfloat16 weights and inputs: this processor multiplies them natively"
     return "float32", "float32: this processor multiplies nothing shorter natively"
-
-
-def multiplies_int8(device: torch.device) -> bool:
-    """Whether 8-bit integers are the fast ones here."""
-    return device.type == "cpu" and _says_yes("_is_vnni_supported")
-
-
-def _says_yes(question: str) -> bool:
-    """These are not public names, and not in every torch."""
-    asks = getattr(torch.cpu, question, None)
-    return asks is not None and bool(asks())

@@ -14,13 +14,12 @@ from clearhead.fast.packed_linear import Pack, as_short, side_by_side
 class Past(NamedTuple):
     """What was written, as a layer sees it: views of the cache of `FusedGpt`.
 
-    Shapes: new_keys and new_values (rows, h, d_k), where this step's go; keys
-    (rows · h, seen, d_k) and values (rows · h, d_k, seen), this step's included;
+    Shapes: new (2, rows, h, d_k), where this step's keys and values go; keys
+    (rows · h, d_k, seen) and values (rows · h, seen, d_k), this step's included;
     hidden (rows, 1, seen), 0 = may look, or None where all may be seen.
     """
 
-    new_keys: Tensor
-    new_values: Tensor
+    new: Tensor
     keys: Tensor
     values: Tensor
     hidden: Tensor | None
@@ -45,20 +44,19 @@ class FusedGptLayer:
         x = self.around(x, self.norms[0], lambda y: self.look_back(y, past))
         return self.around(x, self.norms[1], self.feed_forward)
 
-    def read(self, x: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> Tensor:
+    def read(self, x: Tensor, cache: Tensor, allowed: Tensor | None) -> Tensor:
         """Whole prompts, whose keys and values are written down.
 
         Shape:
-            x: (rows · width, d_model), keys: (rows, h, capacity, d_k),
-            values: (rows, h, d_k, capacity), allowed: (rows, 1, width, width)
-            -> (rows · width, d_model)
+            x: (rows · width, d_model), cache: (2, rows, h, capacity, d_k),
+            allowed: (rows, 1, width, width) -> (rows · width, d_model)
         """
 
         def attend(y: Tensor) -> Tensor:
-            heads = self.project(y).view(keys.shape[0], -1, 3, self.h, self.d_k)
-            query, key, value = heads.permute(2, 0, 3, 1, 4)  # (rows, h, width, d_k) each
-            keys[:, :, : key.shape[2]] = key
-            values[..., : key.shape[2]] = value.mT
+            # (rows · width, 3 · d_model) -> (3, rows, h, width, d_k)
+            heads = self._split(y, cache.shape[1]).permute(2, 0, 3, 1, 4)
+            cache[..., : heads.shape[3], :] = heads[1:]
+            query, key, value = heads
             x = F.scaled_dot_product_attention(
                 query, key, value, allowed, is_causal=allowed is None, scale=1.0
             )
@@ -69,13 +67,15 @@ class FusedGptLayer:
 
     def look_back(self, y: Tensor, past: Past) -> Tensor:
         """Write the new keys and values down; attend to all that was written."""
-        heads = self.project(y).view(-1, 3, self.h, self.d_k)
-        past.new_keys.copy_(heads[:, 1])
-        past.new_values.copy_(heads[:, 2])
-        query = heads[:, 0].reshape(-1, self.d_k, 1)
-        scores = torch.bmm(past.keys, query).view(heads.shape[0], self.h, -1)
+        heads = self._split(y, y.shape[0]).squeeze(1)  # (rows, 3, h, d_k)
+        past.new.copy_(heads[:, 1:].transpose(0, 1))
+        # (rows · h, 1, d_k) @ (rows · h, d_k, seen)
+        scores = torch.bmm(heads[:, 0].reshape(-1, 1, self.d_k), past.keys)
         if past.hidden is not None:
-            scores += past.hidden
-        weights = softmax(scores).view(past.keys.shape[0], -1, 1)
-        # (rows · h, d_k, seen) @ (rows · h, seen, 1)
-        return self.join(torch.bmm(past.values, weights).view(y.shape))
+            scores.view(y.shape[0], self.h, -1).add_(past.hidden)
+        # (rows · h, 1, seen) @ (rows · h, seen, d_k)
+        return self.join(torch.bmm(softmax(scores), past.values).view(y.shape))
+
+    def _split(self, y: Tensor, rows: int) -> Tensor:
+        """(rows · width, d_model) -> queries, keys, values: (rows, width, 3, h, d_k)."""
+        return self.project(y).view(rows, -1, 3, self.h, self.d_k)

@@ -10,8 +10,7 @@ the processor reads them, or in fewer bits:
   less time for the vocabulary's product, from 8 % more to 13 % less for the others.
 * `BfloatLinear`: both factors rounded to bfloat16 (2^-9 relative), summed in
   float32: twice the speed where the processor multiplies it natively.
-* `Int8Linear`: both factors as 8-bit integers: four times the speed with VNNI, before rounding
-  the input and scaling the result, which take a third of that again.
+* `Int8Linear` (`int8_linear`): both factors as 8-bit integers.
 
 All take (rows, in) and give (rows, out) in the dtype of x, and treat every row
 by itself: the company in a batch changes nothing.
@@ -61,43 +60,6 @@ class BfloatLinear:
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
         return self.product(x.bfloat16()).to(x.dtype)
-
-
-class Int8Linear:
-    r"""The weights of every output and the input of every row as integers from -127 to 127.
-
-    .. math:: y_{ij} = s_i t_j \sum_k \hat x_{ik} \hat w_{jk} + b_j, \qquad
-              \hat x_{ik} = \text{round}(x_{ik} / s_i), \quad s_i = \max_k |x_{ik}| / 127
-
-    and t likewise from the weights (once). The sum is exact, in 32-bit integers. With
-    rounding errors of at most half a step, the error of y is at most
-    :math:`\frac{s_i}{2} \|w_j\|_1 + \frac{t_j}{2} \|x_i\|_1 + \frac{K s_i t_j}{4}`
-    over K terms; in practice some hundred times smaller than y.
-    """
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        integers, largest = rounded_to_8_bits(weight)
-        # The transposed view, not a transposed copy: one row is read 2 times faster so.
-        self.integers, self.bias = integers.t(), bias  # (in, out)
-        self.steps = largest.squeeze(1) / 127**2  # (out,): t, and what makes s of a row's largest
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(rows, in) -> (rows, out)."""
-        integers, largest = rounded_to_8_bits(x)
-        # In place: a second large buffer, fresh from the system every time, costs ten times more.
-        y = torch._int_mm(integers, self.integers).to(x.dtype).mul_(self.steps)
-        if self.bias is None:
-            return y.mul_(largest)
-        return torch.addcmul(self.bias, y, largest, out=y)
-
-
-def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
-    """(rows, width) -> integers of the same shape, and what 127 of them stand for, (rows, 1).
-
-    A row of zeros becomes any integers, which stand for nothing.
-    """
-    largest = x.abs().amax(dim=1, keepdim=True)
-    return x.div(largest).mul_(127).round_().to(torch.int8), largest
 
 
 def float32(weight: Tensor, bias: Tensor | None) -> Product:

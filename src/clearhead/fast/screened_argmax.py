@@ -18,10 +18,12 @@ logits are computed in full.
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.fast.block_topk import best, best_continuations
-from clearhead.fast.packed_linear import Int8Linear, Product, rounded_to_8_bits
+from clearhead.fast.block_topk import BLOCK, best, best_continuations
+from clearhead.fast.int8_linear import Int8Linear, rounded_to_8_bits
+from clearhead.fast.packed_linear import Product
 
 CANDIDATES = 8
 Ban = Callable[[Tensor], None]
@@ -39,7 +41,10 @@ class ScreenedArgmax:
     ) -> None:
         self.weight, self.exactly, self.candidates = weight.detach(), exactly, candidates
         self.bias = weight.new_zeros(weight.shape[0]) if bias is None else bias.detach()
-        self.roughly = Int8Linear(self.weight, self.bias)
+        # Whole blocks of words (`block_topk`); those that there are not can never be chosen.
+        filling = -weight.shape[0] % BLOCK
+        filled = F.pad(self.bias, (0, filling), value=-torch.inf)
+        self.roughly = Int8Linear(F.pad(self.weight, (0, 0, 0, filling)), filled)
         rounded = restored(*rounded_to_8_bits(self.weight))
         self.weight_error = (self.weight - rounded).norm(dim=1).max()
         self.longest = rounded.norm(dim=1).max()
@@ -51,6 +56,7 @@ class ScreenedArgmax:
         ban(rough)
         nothing = rough.new_zeros(rough.shape[0], 1)
         guesses, _, words = best_continuations(rough.unsqueeze(1), nothing, self.candidates)
+        words = words.clamp_(max=len(self.weight) - 1)  # where fewer than the candidates may be
         weights = self.weight.index_select(0, words.flatten()).view(*words.shape, -1)
         # (rows, candidates, d_model) @ (rows, d_model, 1)
         exact = torch.bmm(weights, x.unsqueeze(2)).squeeze(2) + self.bias[words]
@@ -61,8 +67,8 @@ class ScreenedArgmax:
         chosen = words.gather(1, place.unsqueeze(1)).squeeze(1)
         if not proved.all():
             rows = (~proved).nonzero().squeeze(1)
-            logits = self.exactly(x[rows]).masked_fill_(rough[rows] == -torch.inf, -torch.inf)
-            chosen[rows] = best(logits)[1]
+            banned = rough[rows, : len(self.weight)] == -torch.inf
+            chosen[rows] = best(self.exactly(x[rows]).masked_fill_(banned, -torch.inf))[1]
         return chosen
 
     def _error(self, x: Tensor) -> Tensor:

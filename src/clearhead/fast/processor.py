@@ -1,0 +1,24 @@
+"""What this processor multiplies natively: torch knows, but says so under private names."""
+
+import torch
+
+
+def multiplies_int8(device: torch.device) -> bool:
+    """Whether 8-bit integers are the fast ones here (VNNI)."""
+    return device.type == "cpu" and _says_yes("_is_vnni_supported")
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether it takes bfloat16 as it is (AVX512-BF16)."""
+    return _says_yes("_is_avx512_bf16_supported")
+
+
+def multiplies_tiles() -> bool:
+    """Whether it has matrix units (AMX): they take tiles of bfloat16 or 8-bit integers."""
+    return _says_yes("_is_amx_tile_supported")
+
+
+def _says_yes(question: str) -> bool:
+    """Not every torch has these names."""
+    asks = getattr(torch.cpu, question, None)
+    return asks is not None and bool(asks())
