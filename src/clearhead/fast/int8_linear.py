@@ -44,9 +44,9 @@ class Int8Linear:
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
         integers, largest = rounded_to_8_bits(x)
-        # In place: a second large buffer, fresh from the system every time, costs ten times more.
-        sums = self.sums_of_one if len(x) == 1 else self.sums
+        sums = self.sums_of_one if x.shape[0] == 1 else self.sums
         y = sums(integers).to(x.dtype)
+        # In place: a second large buffer, fresh from the system every time, costs ten times more.
         if self.bias is None:
             return y.mul_(largest)
         return torch.addcmul(self.bias, y, largest, out=y)
@@ -91,16 +91,15 @@ class ReorderedSums:
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
-        rows = len(x)
-        if rows == 1:  # for a single one oneDNN may fall back to a loop, a hundred times slower
-            x = x.repeat(2, 1)
+        if x.shape[0] == 1:  # there oneDNN may fall back to a loop, a hundred times slower
+            return self(x.repeat(2, 1))[:1]
         times, zero, sums = 1.0, 0, torch.float32
         multiply = torch.ops.onednn.qlinear_pointwise
         y: Tensor = multiply(
             x, times, zero, self.blocked, self.steps, self.zeros, None,
             times, zero, sums, "none", [], "",
         )  # fmt: skip
-        return y[:rows]
+        return y
 
 
 def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -109,4 +108,4 @@ def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
     A row of zeros becomes any integers, which stand for nothing.
     """
     largest = x.abs().amax(dim=1, keepdim=True)
-    return x.mul(127 / largest).round_().to(torch.int8), largest
+    return x.div(largest).mul_(127).round_().to(torch.int8), largest
