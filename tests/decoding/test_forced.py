@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from clearhead.decoding.forced import cross_attention
+from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.forced import cross_attention, cross_attention_heads
 from clearhead.errors import UserError
 from tests.decoding.tiny import make_model, random_sources
 
@@ -25,11 +26,42 @@ def test_the_company_in_the_batch_changes_nothing() -> None:
         torch.testing.assert_close(weights, alone, atol=1e-5, rtol=0)
 
 
+def test_every_head_of_every_layer_says_where_it_looks_from_each_row() -> None:
+    found = dict(cross_attention_heads(MODEL, SOURCES, TARGETS))
+    assert sorted(found) == list(range(len(SOURCES)))
+    for number, weights in found.items():
+        size = (3, MODEL.config.h, len(TARGETS[number]) + 1, len(SOURCES[number]))
+        assert weights.shape == size
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(size[:3]))
+
+
+def test_of_the_heads_too_the_company_in_the_batch_changes_nothing() -> None:
+    together = dict(cross_attention_heads(MODEL, SOURCES, TARGETS))
+    for number, weights in cross_attention_heads(MODEL, SOURCES, TARGETS, batch_tokens=1):
+        torch.testing.assert_close(weights, together[number], atol=1e-5, rtol=0)
+
+
+def test_a_layer_is_the_average_of_its_heads_where_they_predict() -> None:
+    found = dict(cross_attention_heads(MODEL, SOURCES, TARGETS))
+    for layer in range(3):
+        for number, average in enumerate(cross_attention(MODEL, SOURCES, TARGETS, layer)):
+            rows = found[number][layer].mean(dim=0)[:-1]
+            torch.testing.assert_close(rows, average, atol=1e-5, rtol=0)
+
+
+def test_a_target_that_fills_all_positions_has_its_looks_too() -> None:
+    most = MODEL.config.tgt_seq_len
+    target = [3 + i % 20 for i in range(most)]
+    (found,) = cross_attention(MODEL, SOURCES[:1], [target], 0)
+    assert found.shape == (most, len(SOURCES[0]))
+
+
 def test_nothing_is_recorded_afterwards() -> None:
     cross_attention(MODEL, SOURCES, TARGETS, 0)
-    block = MODEL.decoder.layers[0].cross_attention_block
-    assert block.attention_scores is None
-    assert not block.keep_attention_scores
+    for block in MODEL.modules():
+        if isinstance(block, MultiHeadAttentionBlock):
+            assert not block.keep_attention_scores
+            assert block.attention_scores is None
 
 
 def test_a_layer_that_is_not_there_is_named() -> None:

@@ -1,6 +1,7 @@
 """The model led along given translations: what it looks at while it would write them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 import torch
@@ -30,43 +31,65 @@ def cross_attention(
     Raises:
         UserError: there is no such layer.
     """
-    block = _cross_attention_block(model, layer)
-    lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-    found: list[Tensor] = [torch.empty(0)] * len(lengths)
-    with in_eval_mode(model), torch.inference_mode():
-        for batch in batches_by_tokens(lengths, batch_tokens):
-            inputs = [[model.config.bos_id, *targets[i][:-1]] for i in batch]
-            weights = _weights(model, block, [sources[i] for i in batch], inputs)
-            for i, matrix in zip(batch, weights, strict=True):
-                found[i] = matrix[: len(targets[i]), : len(sources[i])].cpu()
+    layers = len(_cross_attention_blocks(model))
+    if not -layers <= layer < layers:
+        raise UserError(
+            f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
+        )
+    found: list[Tensor] = [torch.empty(0)] * len(sources)
+    inputs = [target[:-1] for target in targets]  # nothing is predicted after the last
+    for i, weights in cross_attention_heads(model, sources, inputs, batch_tokens):
+        found[i] = weights[layer].mean(dim=0)[: len(targets[i])]
     return found
 
 
-def _weights(
+def cross_attention_heads(
     model: Transformer,
-    block: MultiHeadAttentionBlock,
     sources: Sequence[Sequence[int]],
-    inputs: Sequence[Sequence[int]],
-) -> Tensor:
-    """(batch, tgt_len, src_len), averaged over heads."""
-    pad_id = model.config.pad_id
-    device = next(model.parameters()).device
-    src, tgt = padded(sources, pad_id, device), padded(inputs, pad_id, device)
-    # Filling stands behind a target, where no token of it looks; nothing more need be hidden,
-    # and must not be: Marian's begin sign is the sign of filling.
-    src_mask, tgt_mask = padding_mask(src, pad_id), look_ahead_mask(tgt.shape[1], device)
-    before, block.keep_attention_scores = block.keep_attention_scores, True
+    targets: Sequence[Sequence[int]],
+    batch_tokens: int = 8192,
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield the number of each pair and its weights, batch by batch, in no particular order.
+
+    `sources` end with the end sign; `targets` have neither sign. The decoder reads
+    the begin sign and then the whole target, so that row t has token t - 1 of the
+    target as its input and token t as what it should say next.
+
+    Shape: weights (layers, h, target tokens + 1, source tokens), each row sums to 1.
+    """
+    config, device = model.config, next(model.parameters()).device
+    lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
+    with in_eval_mode(model), torch.inference_mode(), _recording(model) as blocks:
+        for batch in batches_by_tokens(lengths, batch_tokens):
+            inputs = [[config.bos_id, *targets[i]] for i in batch]
+            src = padded([sources[i] for i in batch], config.pad_id, device)
+            tgt = padded(inputs, config.pad_id, device)
+            # Filling stands behind a target, where no token of it looks; nothing more need be
+            # hidden, and must not be: Marian's begin sign is the sign of filling.
+            src_mask, tgt_mask = (
+                padding_mask(src, config.pad_id),
+                look_ahead_mask(tgt.shape[1], device),
+            )
+            model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
+            weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
+            for i, matrix in zip(batch, weights.float().cpu(), strict=True):
+                yield i, matrix[:, :, : len(targets[i]) + 1, : len(sources[i])]
+
+
+@contextmanager
+def _recording(model: Transformer) -> Iterator[list[MultiHeadAttentionBlock]]:
+    """The cross-attention blocks, layer by layer, keeping their weights for a while."""
+    blocks = _cross_attention_blocks(model)
+    before = [block.keep_attention_scores for block in blocks]
+    for block in blocks:
+        block.keep_attention_scores = True
     try:
-        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
-        return cast(Tensor, block.attention_scores).float().mean(dim=1)
+        yield blocks
     finally:
-        block.keep_attention_scores, block.attention_scores = before, None
+        for block, kept in zip(blocks, before, strict=True):
+            block.keep_attention_scores, block.attention_scores = kept, None
 
 
-def _cross_attention_block(model: Transformer, layer: int) -> MultiHeadAttentionBlock:
+def _cross_attention_blocks(model: Transformer) -> list[MultiHeadAttentionBlock]:
     layers = cast(list[torch.nn.Module], model.decoder.layers)
-    if not -len(layers) <= layer < len(layers):
-        raise UserError(
-            f"there is no decoder layer {layer}; this model has {len(layers)}, counted from 0"
-        )
-    return cast(MultiHeadAttentionBlock, layers[layer].cross_attention_block)
+    return [cast(MultiHeadAttentionBlock, layer.cross_attention_block) for layer in layers]

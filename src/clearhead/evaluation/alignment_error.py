@@ -23,8 +23,8 @@ import torch
 from torch import Tensor
 
 from clearhead.data.grammar import GrammarPair
+from clearhead.decoding.forced import cross_attention_heads
 from clearhead.errors import UserError
-from clearhead.evaluation.attention_heads import cross_attention_heads
 from clearhead.evaluation.links import LinkCount, links_as_matrix
 from clearhead.evaluation.piece_words import membership
 from clearhead.models import Transformer
