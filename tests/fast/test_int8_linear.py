@@ -42,7 +42,8 @@ def test_however_they_are_laid_out_the_sums_are_the_same(rows: int, outputs: int
     plain = PlainSums(weight, steps)
     for plain.in_tiles in (True, False):
         assert torch.equal(plain(x), expected)
-    assert ReorderedSums.exist()
+    if not ReorderedSums.exist():
+        pytest.skip("this processor does not multiply integers natively")
     assert torch.equal(ReorderedSums(weight, steps)(x), expected)
 
 

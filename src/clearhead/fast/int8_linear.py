@@ -19,7 +19,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.fast.processor import multiplies_tiles
+from clearhead.fast.processor import multiplies_int8, multiplies_tiles
 
 Sums = Callable[[Tensor], Tensor]  # integers (rows, in) -> (rows, out): t times their sums
 
@@ -86,8 +86,10 @@ class ReorderedSums:
 
     @staticmethod
     def exist() -> bool:
-        """These are not public names, and not in every torch."""
-        return hasattr(torch.ops.onednn, "qlinear_pointwise")
+        """Made for processors that multiply integers natively; not in every torch."""
+        return multiplies_int8(torch.device("cpu")) and hasattr(
+            torch.ops.onednn, "qlinear_pointwise"
+        )
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
