@@ -50,6 +50,10 @@ def expected(*texts: str) -> str:
     return "".join(f"{t}\n" for t in translator().translate(texts, beam_size=1, max_length=5))
 
 
+def test_a_hyphen_for_a_file_is_standard_input(clearhead: Run) -> None:
+    assert clearhead("-i", "-", stdin=b"Hello world\n") == (0, expected("Hello world"), "")
+
+
 def test_texts_on_the_command_line_give_a_line_each(clearhead: Run) -> None:
     assert clearhead("Hello world", "", "I am fine.") == (
         0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from clearhead.cli.texts import Form, check_file, check_texts, named_texts
+from clearhead.cli.texts import Form, check_texts, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
@@ -57,11 +57,9 @@ def classify(
     quiet: Quiet = False,
 ) -> None:
     """Label texts, or the words of texts, with probabilities; which of the two, the model says."""
-    check_texts(text, input)
+    check_texts(text, input, expected="a text or FASTA file")
     if top_k < 0:
         raise UserError(f"--top-k {top_k} is no number of labels; give 1 or more, or 0 for all")
-    if input:
-        check_file(str(input))
     from clearhead.pipelines.text_model import TextModel
 
     with warnings_on_stderr(quiet):

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.output import check_output, is_special
 from clearhead.cli.texts import check_file, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
@@ -89,9 +90,8 @@ def _check(file: str, output: Path | None) -> None:
     check_file(file)
     if output is None:
         return
-    if output.is_dir():
-        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
-    if output.suffix not in (".npz", ".tsv") and not (output.exists() and not output.is_file()):
+    check_output(output)
+    if output.suffix not in (".npz", ".tsv") and not is_special(output):
         raise UserError(
             f"cannot write {output}: {output.suffix or 'no ending'} is unknown; give a name that "
             "ends with .npz or .tsv"

@@ -3,15 +3,16 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.output import check_output, pour
+from clearhead.cli.texts import check_texts, text_chunks
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
-if TYPE_CHECKING:
-    from clearhead.pipelines.told import Told
+HINT = "Type the beginning of a text, Enter continues it, Ctrl-D ends."
 
 Texts = Annotated[
     list[str] | None,
@@ -105,7 +106,8 @@ def generate(
         one = prompt is not None and len(prompt) * samples == 1
         if stream is None:
             stream = format == "text" and output is None and (one or sys.stdout.isatty())
-        _pour(told, _prompts(prompt, input, samples), output, 1 if stream else batch_size)
+        groups = _groups(text_chunks(prompt, input, HINT), samples, 1 if stream else batch_size)
+        pour((part for group in groups for part in told(group)), output)
 
 
 def _check(
@@ -116,56 +118,15 @@ def _check(
     batch_size: int,
 ) -> None:
     """What can be said before torch is loaded."""
-    if prompt and input:
-        raise UserError("both PROMPT and --input are given; give one of them")
-    if input and not input.exists():
-        raise UserError(f"cannot read {input}: no such file; expected a text file in UTF-8")
-    if output and output.is_dir():
-        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    check_texts(prompt, input, "PROMPT")
+    check_output(output)
     for name, value in (("--samples", samples), ("--batch-size", batch_size)):
         if value < 1:
             raise UserError(f"{name} {value} is no number of texts; give 1 or more")
 
 
-def _prompts(prompt: list[str] | None, input: Path | None, samples: int) -> Iterator[list[str]]:
-    """What there is to continue, each prompt as often as wanted, a list at a time."""
-    for chunk in _chunks(prompt, input):
-        yield [one for one in chunk for _ in range(samples)]
-
-
-def _chunks(prompt: list[str] | None, input: Path | None) -> Iterator[list[str]]:
-    from clearhead.data.lines import open_binary
-    from clearhead.translation.lines import line_chunks
-
-    if prompt:
-        yield prompt
-    elif input:
-        with open_binary(input) as lines:
-            yield from line_chunks(lines, str(input))
-    elif sys.stdin.isatty():
-        print("Type the beginning of a text, Enter continues it, Ctrl-D ends.", file=sys.stderr)
-        while line := sys.stdin.readline():
-            yield [line.rstrip("\r\n")]
-    else:
-        yield from line_chunks(sys.stdin.buffer, "standard input")
-
-
-def _pour(told: "Told", chunks: Iterable[list[str]], output: Path | None, rows: int) -> None:
-    """To standard output as it comes; a file appears whole."""
-    from clearhead.files import atomic_save
-
-    def fill(path: Path) -> None:
-        with path.open("wb") as file:
-            for part in parts:
-                file.write(part)
-
-    groups = (chunk[i : i + rows] for chunk in chunks for i in range(0, len(chunk), rows))
-    parts = (part for group in groups for part in told(group))
-    if output is None:
-        for part in parts:
-            sys.stdout.buffer.write(part)
-            sys.stdout.buffer.flush()
-    elif output.exists() and not output.is_file():  # a pipe or a device cannot be replaced
-        fill(output)
-    else:
-        atomic_save(output, fill)
+def _groups(chunks: Iterable[list[str]], samples: int, rows: int) -> Iterator[list[str]]:
+    """Each prompt as often as wanted, so many rows at a time."""
+    for chunk in chunks:
+        prompts = [one for one in chunk for _ in range(samples)]
+        yield from (prompts[i : i + rows] for i in range(0, len(prompts), rows))

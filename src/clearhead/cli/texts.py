@@ -16,30 +16,67 @@ Form = Literal["auto", "text", "fasta"]
 STANDARD_INPUT = "standard input"
 
 
-def check_texts(texts: list[str] | None, input: Path | None) -> None:
-    """Texts as words of the command line: not beside --input, and not the name of what to read."""
+def check_texts(
+    texts: list[str] | None,
+    input: Path | None,
+    name: str = "TEXT",
+    expected: str = "a text file",
+) -> None:
+    """Words of the command line, or --input: not both, nor the name of a file in a text's place."""
     if texts and input:
-        raise UserError("both TEXT and --input are given; give one of them")
+        raise UserError(f"both {name} and --input are given; give one of them")
     for text in texts or ():
         if text == "-":
-            raise UserError("TEXT is taken as it stands, - too; without it standard input is read")
+            raise UserError(
+                f"{name} is taken as it stands, - too; without it standard input is read"
+            )
         if os.path.isfile(text):  # unlike Path's, it knows of no name that is too long
             raise UserError(
-                f"{text} is a file, and TEXT is taken as it stands; "
+                f"{text} is a file, and {name} is taken as it stands; "
                 f"give --input {text} to have its lines read"
             )
+    if input:
+        check_file(str(input), expected)
 
 
-def check_file(source: str) -> None:
-    """What can be said before torch is loaded."""
+def check_file(source: str, expected: str = "a text or FASTA file") -> None:
+    """What can be said before torch is loaded; - is standard input."""
     path = Path(source)
     if source != "-" and not path.exists():
         raise UserError(
-            f"cannot read {source}: no such file; expected a text or FASTA file in UTF-8, or - for "
+            f"cannot read {source}: no such file; expected {expected} in UTF-8, or - for "
             "standard input"
         )
     if path.is_dir():
-        raise UserError(f"cannot read {source}: it is a directory; expected a text or FASTA file")
+        raise UserError(f"cannot read {source}: it is a directory; expected {expected}")
+
+
+def text_chunks(texts: list[str] | None, input: Path | None, hint: str) -> Iterator[list[str]]:
+    """What there is to read, a list of texts at a time; who types is told what, by the hint."""
+    from clearhead.data.lines import open_binary
+    from clearhead.translation.lines import line_chunks
+
+    if texts:
+        yield texts
+    elif input and str(input) != "-":
+        with open_binary(input) as stream:
+            yield from line_chunks(stream, str(input))
+    elif sys.stdin.isatty():
+        yield from _typed_lines(hint)
+    else:
+        yield from line_chunks(sys.stdin.buffer, STANDARD_INPUT)
+
+
+def _typed_lines(hint: str) -> Iterator[list[str]]:
+    """Lines from the keyboard; the prompt is not output, so it goes to standard error."""
+    print(hint, file=sys.stderr)
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            return
+        yield [line.rstrip("\r\n")]
 
 
 def named_texts(source: str, form: Form = "auto") -> "Iterator[Named]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from clearhead.cli.output import check_output
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 
@@ -94,8 +95,7 @@ def _check(
 def _format(
     format: Literal["table", "html", "json", "md"] | None, output: Path | None
 ) -> Literal["table", "html", "json", "md"]:
-    if output and output.is_dir():
-        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    check_output(output)
     if format or output is None:
         return format or "table"
     if output.suffix.lower() not in _BY_SUFFIX:

@@ -1,23 +1,25 @@
 """`clearhead translate`: text in, text out, one line for each line."""
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from clearhead.cli.model_options import Ensemble, Model
-from clearhead.cli.texts import check_texts
+from clearhead.cli.output import check_output, pour
+from clearhead.cli.texts import check_texts, text_chunks
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
-from clearhead.errors import UserError
-from clearhead.files import atomic_save
+
+HINT = "Type English, Enter translates, Ctrl-D ends."
 
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TEXT]...", help="What to translate; without it, standard input."),
 ]
-Input = Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")]
+Input = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="Read lines from this file; - is standard input."),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
 ]
@@ -101,61 +103,10 @@ def translate(
             model, device, threads, split, long_input == "refuse", precision, ensemble or ()
         )
         write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
-        _pour(_chunks(text, input), write, output)
+        pour(map(write, text_chunks(text, input, HINT)), output)
 
 
 def _check(text: list[str] | None, input: Path | None, output: Path | None) -> None:
     """What can be said before torch is loaded."""
     check_texts(text, input)
-    if input and not input.exists():
-        raise UserError(f"cannot read {input}: no such file; expected a text file in UTF-8")
-    if output and output.is_dir():
-        raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
-
-
-def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
-    """What there is to translate, a list of texts at a time."""
-    from clearhead.data.lines import open_binary
-    from clearhead.translation.lines import line_chunks
-
-    if text:
-        yield text
-    elif input:
-        with open_binary(input) as stream:
-            yield from line_chunks(stream, str(input))
-    elif sys.stdin.isatty():
-        yield from _typed_lines()
-    else:
-        yield from line_chunks(sys.stdin.buffer, "standard input")
-
-
-def _typed_lines() -> Iterator[list[str]]:
-    """Lines from the keyboard; the prompt is not output, so it goes to standard error."""
-    print("Type English, Enter translates, Ctrl-D ends.", file=sys.stderr)
-    while True:
-        print("> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        if not line:
-            print(file=sys.stderr)
-            return
-        yield [line.rstrip("\r\n")]
-
-
-def _pour(
-    chunks: Iterable[list[str]], write: Callable[[list[str]], bytes], output: Path | None
-) -> None:
-    """Translate chunk by chunk; a file appears whole, standard output is flushed every time."""
-    if output is None:
-        for chunk in chunks:
-            sys.stdout.buffer.write(write(chunk))
-            sys.stdout.buffer.flush()
-    elif output.exists() and not output.is_file():  # a pipe or a device cannot be replaced
-        _fill(chunks, write, output)
-    else:
-        atomic_save(output, lambda temporary: _fill(chunks, write, temporary))
-
-
-def _fill(chunks: Iterable[list[str]], write: Callable[[list[str]], bytes], path: Path) -> None:
-    with path.open("wb") as file:
-        for chunk in chunks:
-            file.write(write(chunk))
+    check_output(output)
