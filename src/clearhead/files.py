@@ -35,7 +35,7 @@ def atomic_save(path: str | Path, write: Callable[[Path], None]) -> None:
             stood at `path` before still stands there.
     """
     target = Path(path)
-    if target.exists() and not (target.is_file() or target.is_dir()):
+    if is_special(target):
         _write_through(target, write)
         return
     target = Path(os.path.realpath(target))
@@ -51,6 +51,11 @@ def atomic_save(path: str | Path, write: Callable[[Path], None]) -> None:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def is_special(path: Path) -> bool:
+    """Whether it is a pipe or a device, which is written to and cannot be replaced."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _write_through(target: Path, write: Callable[[Path], None]) -> None:

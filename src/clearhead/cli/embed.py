@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from clearhead.cli.output import check_output, is_special
+from clearhead.cli.output import check_output
 from clearhead.cli.texts import check_file, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
-from clearhead.files import atomic_save
+from clearhead.files import atomic_save, is_special
 
 Source = Annotated[
     str, typer.Argument(metavar="[FILE]", help="Lines or FASTA, also .gz; - is standard input.")

@@ -5,18 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save
+from clearhead.files import atomic_save, is_special
 
 
 def check_output(output: Path | None) -> None:
     """What can be said before torch is loaded."""
     if output and output.is_dir():
         raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
-
-
-def is_special(output: Path) -> bool:
-    """Whether it is a pipe or a device, which is written to and cannot be replaced."""
-    return output.exists() and not output.is_file()
 
 
 def pour(parts: Iterable[bytes], output: Path | None) -> None:
@@ -31,7 +26,7 @@ def pour(parts: Iterable[bytes], output: Path | None) -> None:
         for part in parts:
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
-    elif is_special(output):
+    elif is_special(output):  # here too part by part
         fill(output)
     else:
         atomic_save(output, fill)

@@ -31,15 +31,16 @@ def cross_attention(
     Raises:
         UserError: there is no such layer.
     """
-    layers = len(_cross_attention_blocks(model))
+    blocks = _cross_attention_blocks(model)
+    layers = len(blocks)
     if not -layers <= layer < layers:
         raise UserError(
             f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
         )
     found: list[Tensor] = [torch.empty(0)] * len(sources)
     inputs = [target[:-1] for target in targets]  # nothing is predicted after the last
-    for i, weights in cross_attention_heads(model, sources, inputs, batch_tokens):
-        found[i] = weights[layer].mean(dim=0)[: len(targets[i])]
+    for i, weights in _watched(model, [blocks[layer]], sources, inputs, batch_tokens):
+        found[i] = weights[0].mean(dim=0)[: len(targets[i])]
     return found
 
 
@@ -57,9 +58,21 @@ def cross_attention_heads(
 
     Shape: weights (layers, h, target tokens + 1, source tokens), each row sums to 1.
     """
+    blocks = _cross_attention_blocks(model)
+    yield from _watched(model, blocks, sources, targets, batch_tokens)
+
+
+def _watched(
+    model: Transformer,
+    blocks: Sequence[MultiHeadAttentionBlock],
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    batch_tokens: int,
+) -> Iterator[tuple[int, Tensor]]:
+    """As `cross_attention_heads`, of these blocks only."""
     config, device = model.config, next(model.parameters()).device
     lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    with in_eval_mode(model), torch.inference_mode(), _recording(model) as blocks:
+    with in_eval_mode(model), torch.inference_mode(), _recording(blocks):
         for batch in batches_by_tokens(lengths, batch_tokens):
             inputs = [[config.bos_id, *targets[i]] for i in batch]
             src = padded([sources[i] for i in batch], config.pad_id, device)
@@ -77,14 +90,13 @@ def cross_attention_heads(
 
 
 @contextmanager
-def _recording(model: Transformer) -> Iterator[list[MultiHeadAttentionBlock]]:
-    """The cross-attention blocks, layer by layer, keeping their weights for a while."""
-    blocks = _cross_attention_blocks(model)
+def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
+    """Within, these keep their weights."""
     before = [block.keep_attention_scores for block in blocks]
     for block in blocks:
         block.keep_attention_scores = True
     try:
-        yield blocks
+        yield
     finally:
         for block, kept in zip(blocks, before, strict=True):
             block.keep_attention_scores, block.attention_scores = kept, None

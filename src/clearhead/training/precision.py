@@ -7,6 +7,7 @@ import torch
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import twins_for
 from clearhead.fast.memory import keep_freed_memory
+from clearhead.fast.processor import multiplies_bfloat16
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -73,6 +74,4 @@ def choose_device(name: str) -> torch.device:
 def _has_bf16_units(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    # Not a public name, and not in every torch.
-    asks = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return device.type == "cpu" and asks is not None and bool(asks())
+    return device.type == "cpu" and multiplies_bfloat16()
