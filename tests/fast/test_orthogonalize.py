@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 from torch.optim._muon import _zeropower_via_newtonschulz as zeropower
 
+from clearhead.fast import orthogonalize as module
 from clearhead.fast.orthogonalize import COEFFICIENTS, orthogonalize
 
 SHAPES = [(3, 24, 24), (2, 12, 40), (5, 40, 12)]
@@ -51,3 +52,16 @@ def test_a_transposed_matrix_has_the_transposed_answer() -> None:
 
 def test_no_gradient_is_no_direction() -> None:
     assert not orthogonalize(torch.zeros(2, 5, 3)).any()
+
+
+@pytest.mark.parametrize(("native", "rounding"), [(True, 5e-2), (False, 1e-5)])
+def test_only_a_processor_with_bfloat16_rounds_to_it(
+    monkeypatch: pytest.MonkeyPatch, native: bool, rounding: float
+) -> None:
+    """Others would take ten times as long for it, so they stay with the numbers they got."""
+    stack = torch.randn(2, 5, 9, generator=torch.Generator().manual_seed(4))
+    monkeypatch.setattr(module, "multiplies_bfloat16", lambda device: False)
+    exact = orthogonalize(stack.double())
+    monkeypatch.setattr(module, "multiplies_bfloat16", lambda device: native)
+    difference = (orthogonalize(stack) - exact).abs().max()
+    assert rounding / 100 < difference < rounding

@@ -55,6 +55,6 @@ def fastest_precision(device: torch.device, few_rows: bool = False) -> tuple[Pre
         return "bfloat16", "bfloat16 weights and inputs: this processor has matrix units (AMX)"
     if multiplies_int8(device):
         return "int8", "8-bit weights and inputs: this processor multiplies them natively (VNNI)"
-    if multiplies_bfloat16():
+    if multiplies_bfloat16(device):
         return "bfloat16", "bfloat16 weights and inputs: this processor multiplies them natively"
     return "float32", "float32: this processor multiplies nothing shorter natively"

@@ -42,7 +42,7 @@ def choose_ground(device: str, precision: Precision) -> Ground:
         UserError: the device is unknown or not present.
     """
     chosen = choose_device(device)
-    capable = _has_bf16_units(chosen)
+    capable = multiplies_bfloat16(chosen)
     if precision == "fp32" or (precision == "auto" and not capable):
         reason = "as asked" if precision == "fp32" else "no bfloat16 units here"
         return Ground(chosen, torch.float32, f"{chosen}, float32 ({reason})")
@@ -69,9 +69,3 @@ def choose_device(name: str) -> torch.device:
             "that torch can use; give --device auto"
         )
     return torch.device(name)
-
-
-def _has_bf16_units(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device.type == "cpu" and multiplies_bfloat16()
