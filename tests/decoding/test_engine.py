@@ -7,7 +7,7 @@ import torch
 
 from clearhead.blocks import READABLE, FeedForwardBlock
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
-from clearhead.decoding.precision import fastest_precision
+from clearhead.decoding.precision import Precision, fastest_precision, say_if_widened
 from clearhead.errors import UserError
 from clearhead.fast.fused_decoder import FusedDecoder
 from clearhead.fast.incremental import IncrementalDecoder
@@ -134,6 +134,21 @@ def test_auto_says_why() -> None:
     precision, why = fastest_precision(torch.device("cpu"))
     assert isinstance(Engine.of(MODEL, precision).decoder, FusedDecoder)
     assert "this processor" in why
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("able", [True, False])
+def test_short_numbers_that_bring_nothing_are_remarked_upon(
+    precision: Precision,
+    able: bool,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in (VNNI, BF16):
+        monkeypatch.setattr(torch.cpu, name, lambda: able, raising=False)
+    say_if_widened(precision, torch.device("cpu"))
+    said = f"this processor does not multiply {precision} natively"
+    assert (said in caplog.text) == (not able and precision != "float32")
 
 
 VNNI, BF16, AMX = "_is_vnni_supported", "_is_avx512_bf16_supported", "_is_amx_tile_supported"

@@ -8,6 +8,7 @@ from clearhead.fast.int8_linear import (
     Int8Linear,
     PlainSums,
     ReorderedSums,
+    WidenedSums,
     rounded_to_8_bits,
 )
 
@@ -39,6 +40,7 @@ def test_however_they_are_laid_out_the_sums_are_the_same(rows: int, outputs: int
     x = torch.randint(-127, 128, (rows, 48)).to(torch.int8)
     weight, steps = torch.randint(-127, 128, (outputs, 48)).to(torch.int8), torch.rand(outputs)
     expected = (x.long() @ weight.long().T).float() * steps
+    assert torch.equal(WidenedSums(weight, steps)(x), expected)
     plain = PlainSums(weight, steps)
     for plain.in_tiles in (True, False):
         assert torch.equal(plain(x), expected)

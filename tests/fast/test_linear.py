@@ -23,3 +23,10 @@ def test_equal_to_f_linear(
     exact = F.linear(x.double(), weight.double(), bias.double())
     tolerance = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 2e-2}[dtype]
     torch.testing.assert_close(ours.double(), exact, rtol=tolerance, atol=tolerance)
+
+
+def test_bfloat16_needs_no_kernel_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """oneDNN refuses bfloat16 on a processor before AVX-512."""
+    monkeypatch.setattr(module, "onednn_takes", lambda x: False)
+    x, weight, bias = (torch.randn(s).bfloat16() for s in ((5, 6), (9, 6), (9,)))
+    assert torch.equal(linear(x, weight, bias), F.linear(x, weight, bias))

@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from clearhead.fast import packed_linear as module
 from clearhead.fast.int8_linear import Int8Linear
 from clearhead.fast.packed_linear import (
     BfloatLinear,
@@ -70,3 +71,18 @@ def test_between_two_products_numbers_are_as_short_as_both_round_them(
     found, expected = as_short(pack, between)(x), second(first(x))
     assert (found.dtype, formats) == (torch.float32, [inside] * 2)
     torch.testing.assert_close(found, expected, atol=2**-7 * float(expected.abs().max()), rtol=0)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_a_processor_without_bfloat16_gives_the_same_numbers(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To half a step of the result's last bit: the order of the sums differs."""
+    x, weight, bias = torch.randn(rows, 24), torch.randn(40, 24), torch.randn(40)
+    here = BfloatLinear(weight, bias)(x)
+    monkeypatch.setattr(module, "onednn_takes", lambda x: x.dtype == torch.float32)
+    widened = BfloatLinear(weight, bias)(x)
+    assert (widened == widened.bfloat16()).all()
+    exact = F.linear(*(t.bfloat16().double() for t in (x, weight, bias)))
+    for found in (here, widened):
+        assert ((found - exact).abs() <= 2**-8 * exact.abs() + 1e-5).all()

@@ -15,7 +15,7 @@ from clearhead.training.precision import Ground, choose_device, choose_ground
         (True, "auto", torch.bfloat16, "bfloat16 with float32 master weights (native"),
         (False, "auto", torch.float32, "float32 (no bfloat16 units here)"),
         (True, "fp32", torch.float32, "float32 (as asked)"),
-        (False, "bf16", torch.bfloat16, "bfloat16 with float32 master weights (as asked)"),
+        (False, "bf16", torch.bfloat16, "bfloat16 with float32 master weights (as asked, but"),
     ],
 )
 def test_the_number_format_and_why(

@@ -17,8 +17,9 @@ from clearhead.compare.race import Contestant, Laps, fastest, race
 from clearhead.compare.results import Duel, Heat
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import TransformerConfig
-from clearhead.training.precision import Precision, choose_ground
+from clearhead.training.precision import Precision
 from clearhead.training.trainer import Trainer
 
 DIDACTIC = "didactic loop, fixed padding, float32"
@@ -51,7 +52,7 @@ def epoch_heat(
     rows = max(1, epoch.batch_tokens // epoch.longest)
     loop = DidacticLoop(epoch.corpus, epoch.config, rows, epoch.longest)
     runners = [Contestant(DIDACTIC, _for(seconds, loop.step))]
-    native = choose_ground("cpu", "auto").dtype == torch.bfloat16
+    native = multiplies_bfloat16(torch.device("cpu"))
     formats: list[Precision] = ["fp32", "bf16"] if native else ["fp32"]
     walks = {f"{NAME}, token batches, {WORDS[p]}": _walk(epoch) for p in formats}
     for precision, (name, walk) in zip(formats, walks.items(), strict=True):

@@ -14,6 +14,7 @@ from clearhead.compare.flops import training_flop
 from clearhead.compare.race import Contestant, Laps, race
 from clearhead.compare.results import Duel, Heat
 from clearhead.compare.task import Task
+from clearhead.fast.processor import multiplies_int8
 
 REPEAT = 4  # products in a pass, so that a pass is long against the clock
 _BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
@@ -32,7 +33,7 @@ def _products(task: Task, size: int) -> Iterator[Contestant]:
     for name, dtype in _FORMATS.items():
         if name == "float32" or task.has_bf16:
             yield Contestant(f"product, {name}", _product(size, dtype, task.device))
-    if task.device.type == "cpu":
+    if multiplies_int8(task.device):
         yield Contestant("product, int8", _int8_product(size))
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import TransformerConfig
-from clearhead.training.precision import choose_ground
 
 SMOOTHING = 0.1
 LEARNING_RATE = 1e-4
@@ -48,7 +48,7 @@ class Task:
     @property
     def has_bf16(self) -> bool:
         """Whether the device multiplies bfloat16 natively."""
-        return choose_ground(str(self.device), "auto").dtype == torch.bfloat16
+        return multiplies_bfloat16(self.device)
 
 
 def full_batch(

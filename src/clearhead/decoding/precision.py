@@ -1,5 +1,6 @@
 """The number format in which a translation is computed."""
 
+import logging
 from typing import Literal
 
 import torch
@@ -11,12 +12,15 @@ from clearhead.fast.packed_linear import BfloatLinear, Pack, float32
 from clearhead.fast.processor import multiplies_bfloat16, multiplies_int8, multiplies_tiles
 from clearhead.models import Transformer
 
+logger = logging.getLogger(__name__)
+
 Precision = Literal["float32", "bfloat16", "int8"]
 PACKS: dict[Precision, Pack] = {
     "float32": float32,  # and any other format in which the model's weights already are
     "bfloat16": BfloatLinear,
     "int8": Int8Linear,
 }
+SHORT = {"bfloat16": multiplies_bfloat16, "int8": multiplies_int8}
 
 
 def pack_for(model: Transformer, precision: Precision) -> Pack:
@@ -58,3 +62,11 @@ def fastest_precision(device: torch.device, few_rows: bool = False) -> tuple[Pre
     if multiplies_bfloat16(device):
         return "bfloat16", "bfloat16 weights and inputs: this processor multiplies them natively"
     return "float32", "float32: this processor multiplies nothing shorter natively"
+
+
+def say_if_widened(precision: Precision, device: torch.device) -> None:
+    """Whoever asks for short numbers mostly hopes for speed: say where there is none in them."""
+    if device.type == "cpu" and precision in SHORT and not SHORT[precision](device):
+        logger.warning(
+            "this processor does not multiply %s natively: float32 is as fast and exact", precision
+        )

@@ -11,12 +11,14 @@ changes nothing.
 
 To round the input and to scale the sums takes as long as to multiply, or longer, where there are
 few outputs. Where there are many, as in a vocabulary, oneDNN scales each sum while it is still in
-a register: `ReorderedSums`.
+a register: `ReorderedSums`. Where the processor does not multiply integers natively, `WidenedSums`
+give the same numbers at the speed of float32.
 """
 
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from clearhead.fast.processor import multiplies_int8, multiplies_tiles
@@ -35,10 +37,7 @@ class Int8Linear:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         integers, largest = rounded_to_8_bits(weight)
         steps = largest.squeeze(1) / 127**2  # (out,): t, and what makes s of a row's largest
-        plain, width = PlainSums(integers, steps), weight.shape[0]
-        wide = width >= WIDE and ReorderedSums.exist()
-        self.sums: Sums = ReorderedSums(integers, steps) if wide else plain
-        self.sums_of_one: Sums = self.sums if width >= WIDE_FOR_ONE else plain
+        self.sums, self.sums_of_one = _sums(integers, steps)
         self.bias = bias
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -50,6 +49,16 @@ class Int8Linear:
         if self.bias is None:
             return y.mul_(largest)
         return torch.addcmul(self.bias, y, largest, out=y)
+
+
+def _sums(integers: Tensor, steps: Tensor) -> tuple[Sums, Sums]:
+    """The fastest for many rows, and for one."""
+    if not multiplies_int8(integers.device):
+        widened = WidenedSums(integers, steps)
+        return widened, widened
+    plain, width = PlainSums(integers, steps), len(integers)
+    reordered = ReorderedSums(integers, steps) if width >= WIDE and ReorderedSums.exist() else plain
+    return reordered, reordered if width >= WIDE_FOR_ONE else plain
 
 
 class PlainSums:
@@ -102,6 +111,21 @@ class ReorderedSums:
             times, zero, sums, "none", [], "",
         )  # fmt: skip
         return y
+
+
+class WidenedSums:
+    """The integers as float32, which holds their sums exactly up to 2^24: 1,040 terms and more.
+
+    256 -> 1,024, 64 rows, on one core with AVX2 alone: 0.55 ms, as much as without rounding;
+    `PlainSums` 14 ms.
+    """
+
+    def __init__(self, integers: Tensor, steps: Tensor) -> None:
+        self.integers, self.steps = integers.float(), steps.float()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        return F.linear(x.float(), self.integers).mul_(self.steps)
 
 
 def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from clearhead.fast.processor import onednn_takes
+
 # Not a public name, so it may go: then `F.linear` does the work.
 _KERNEL = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
@@ -26,5 +28,4 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _suits(x: Tensor) -> bool:
-    on_cpu = x.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    return on_cpu and x.dtype == torch.bfloat16 and x.numel() > 0
+    return x.dtype == torch.bfloat16 and x.numel() > 0 and onednn_takes(x)

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from clearhead.decoding.batching import groups_by_length
 from clearhead.decoding.causal_engine import CausalEngine
 from clearhead.decoding.generation import ROWS
-from clearhead.decoding.precision import Precision, fastest_precision
+from clearhead.decoding.precision import Precision, fastest_precision, say_if_widened
 from clearhead.decoding.sampling_options import SamplingOptions
 from clearhead.decoding.writing import Ending, Writing
 from clearhead.errors import UserError
@@ -68,6 +68,7 @@ class TextGenerator:
         if precision == "auto":
             precision, why = fastest_precision(target, few_rows=True)
             logger.info("writing in %s", why)
+        say_if_widened(precision, target)
         CausalEngine.check(model, precision)  # what cannot be is said now
         return cls(model, tokenizer, precision)
 

@@ -10,15 +10,17 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.batching import batches_by_tokens
+from clearhead.decoding.precision import say_if_widened
 from clearhead.decoding.side_by_side import side_by_side
 from clearhead.errors import UserError
 from clearhead.fast import accelerate
 from clearhead.fast.accelerate import twins_for
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Bert, Esm
 from clearhead.pipelines.encoding import EncoderModel, Precision, Text, encoding_of
 from clearhead.pretrained import load
 from clearhead.text import PretrainedTokenizer
-from clearhead.training.precision import choose_device, choose_ground
+from clearhead.training.precision import choose_device
 from clearhead.translation.location import best_of_run
 from clearhead.translation.threads import use_threads
 
@@ -75,10 +77,10 @@ class TextModel:
         if target.type != "cpu":
             model = accelerate(model, twins_for(target)).to(target)
         if precision == "auto":
-            ground = choose_ground(device, "auto")
-            native = target.type == "cpu" and ground.dtype == torch.bfloat16
+            native = target.type == "cpu" and multiplies_bfloat16(target)
             precision = "bfloat16" if native else "float32"
             logger.info("reading in %s", precision)
+        say_if_widened(precision, target)
         return cls(model, tokenizer, precision)
 
     @property

@@ -46,7 +46,7 @@ def choose_ground(device: str, precision: Precision) -> Ground:
     if precision == "fp32" or (precision == "auto" and not capable):
         reason = "as asked" if precision == "fp32" else "no bfloat16 units here"
         return Ground(chosen, torch.float32, f"{chosen}, float32 ({reason})")
-    reason = "as asked" if precision == "bf16" else "native bfloat16 units"
+    reason = "native bfloat16 units" if capable else "as asked, but far slower here than float32"
     why = f"{chosen}, bfloat16 with float32 master weights ({reason})"
     return Ground(chosen, torch.bfloat16, why)
 

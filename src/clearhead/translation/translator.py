@@ -9,7 +9,7 @@ from typing import Literal, Self
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
 from clearhead.decoding.ensemble import ensemble
 from clearhead.decoding.forced import cross_attention
-from clearhead.decoding.precision import Precision, fastest_precision
+from clearhead.decoding.precision import Precision, fastest_precision, say_if_widened
 from clearhead.errors import UserError
 from clearhead.models import Transformer
 from clearhead.text import BothLanguages
@@ -87,6 +87,7 @@ class Translator:
         if precision == "auto":
             precision, why = fastest_precision(target)
             logger.info("translating in %s", why)
+        say_if_widened(precision, target)
         found = cls(model.to(target), tokenizer, split_sentences, refuse_long, precision, more)
         found.engine()  # what cannot be is said now
         return found
