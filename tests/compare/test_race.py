@@ -38,6 +38,14 @@ def test_a_lap_holds_the_work_that_its_runner_counted() -> None:
     assert all(lap.seconds > 0 for own in laps.values() for lap in own)
 
 
+def test_a_run_up_is_run_before_every_lap_and_not_timed() -> None:
+    log: list[str] = []
+    settle = partial(log.append, "|")
+    laps = race([runner(n, log, 1) for n in "ab"], 2, warmup=1, settle=settle, run_up=2)
+    assert "".join(log) == "|b||a|" + "aa|a|bb|b|" + "bb|b|aa|a|"
+    assert [len(own) for own in laps.values()] == [2, 2]
+
+
 def test_the_clock_starts_and_stops_when_everything_has_settled() -> None:
     log: list[str] = []
     race([runner("a", log)], rounds=1, warmup=0, settle=partial(log.append, "settle"))

@@ -1,6 +1,8 @@
 """The allocator keeps what was freed where it can be told to, and says where it cannot."""
 
+import math
 import platform
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,20 +32,59 @@ def resident() -> float:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-@pytest.mark.skipif(not GLIBC, reason="another C library has an allocator of its own")
-def test_gaps_are_given_back_but_not_at_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_last", -PAUSE)
-    monkeypatch.setattr(memory.time, "monotonic", lambda: 0.0)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Freed memory is kept, nothing has been looked at, and time passes when this is called."""
+    now = 0.0
+    monkeypatch.setattr(memory._Watch, "last", now)
+    monkeypatch.setattr(memory._Watch, "usual", math.inf)
+    monkeypatch.setattr(memory.time, "monotonic", lambda: now)
+
+    def wait() -> None:
+        nonlocal now
+        now += PAUSE
+
     keep_freed_memory()
-    try:
-        # 200 blocks of 1 MB; between two of them something small lives on.
-        blocks = [(torch.ones(2**18), torch.ones(2**10)) for _ in range(200)]
-        small = [pair[1] for pair in blocks]
-        del blocks
-        with_gaps = resident()
-        assert give_back_gaps()
-        assert resident() < with_gaps - 150
+    yield wait
+    keep_freed_memory(False)
+
+
+def gaps() -> list[torch.Tensor]:
+    """200 free MB, one by one; between two of them something small lives on."""
+    blocks = [(torch.ones(2**18), torch.ones(2**10)) for _ in range(200)]
+    return [small for _, small in blocks]
+
+
+@pytest.mark.skipif(not GLIBC, reason="another C library has an allocator of its own")
+def test_gaps_are_given_back_when_they_are_a_quarter_of_all(
+    clock: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "GROWTH", 1 + 100 / resident())
+    clock()
+    assert not give_back_gaps()  # nothing has grown yet
+    small = gaps()
+    with_gaps = resident()
+    assert not give_back_gaps()  # it is not looked at in every round
+    clock()
+    assert give_back_gaps()
+    assert resident() < with_gaps - 150
+    assert all(bool((x == 1).all()) for x in small)
+
+
+@pytest.mark.skipif(not GLIBC, reason="another C library has an allocator of its own")
+def test_what_is_asked_for_again_and_again_is_kept(clock: Callable[[], None]) -> None:
+    """Given back at every look, it would have to be cleared by the system as often."""
+    for _ in range(5):
+        for _ in range(3):  # the second may find that something small lies where the first lay
+            torch.ones(2**26)  # 256 MB
+        clock()
         assert not give_back_gaps()
-        assert all(bool((x == 1).all()) for x in small)
-    finally:
-        keep_freed_memory(False)
+
+
+def test_a_system_that_tells_nothing_keeps_its_memory(
+    clock: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_STATM", Path("nowhere"))
+    for _ in range(3):
+        clock()
+        assert not give_back_gaps()

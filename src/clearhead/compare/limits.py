@@ -24,7 +24,7 @@ _FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 def arithmetic_heat(task: Task, size: int, rounds: int, say: Callable[[str], None] = print) -> Heat:
     """Matrix products of (size, size) beside whole training steps, in 10^9 operations a second."""
     runners = [*_products(task, size), *_steps(task)]
-    laps = race(runners, rounds, 2, task.settle, say)
+    laps = race(runners, rounds, 2, task.settle, say, run_up=1)
     title = f"Arithmetic: products of {size} × {size}, and our training step"
     return Heat(title, "GFLOP/s", laps, list(_shares(laps)), per=1e9)
 

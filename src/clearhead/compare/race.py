@@ -50,16 +50,20 @@ def race(
     warmup: int = 1,
     settle: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda line: None,
+    run_up: int = 0,
 ) -> Laps:
     """The laps of every contestant, one a round; `warmup` rounds before them are forgotten.
 
     `settle` waits for what a pass has only begun (a GPU computes behind our back);
-    `say` hears which round has begun.
+    `say` hears which round has begun. Before every lap that counts come `run_up` passes that do
+    not: what goes round a loop finds its own numbers in the cache, not its neighbour's.
     """
     laps: Laps = {contestant.name: [] for contestant in contestants}
     for number in range(-warmup, rounds):
         say(f"round {number + 1} of {rounds}" if number >= 0 else "warming up")
         for contestant in contestants if number % 2 == 0 else reversed(contestants):
+            for _ in range(run_up if number >= 0 else 0):
+                contestant.run()
             lap = _lap(contestant, settle)
             if number >= 0:
                 laps[contestant.name].append(lap)

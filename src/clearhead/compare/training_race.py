@@ -57,7 +57,7 @@ def training_heat(
     for name in names:
         if name not in absent:
             starters.extend(STARTERS[name].contestants(task))
-    laps = race(starters, rounds, 2, task.settle, say)
+    laps = race(starters, rounds, 2, task.settle, say, run_up=1)
     heat = Heat("One training step", "target tokens/s", laps, distinct(_duels(laps)))
     return heat, remarks
 
