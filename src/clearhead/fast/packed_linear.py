@@ -8,6 +8,8 @@ the processor reads them, or in fewer bits:
 * `PlainLinear`: the floats as they are; the very same numbers.
 * `BlockedLinear`: float32, reordered for the cache by oneDNN; at 64 rows a third
   less time for the vocabulary's product, from 8 % more to 13 % less for the others.
+* `FloatLinear`: that one for many rows, and `RowLinear` (`row_linear`) for a single one, which
+  takes 15 to 45 % less time on one core with AVX2.
 * `BfloatLinear`: both factors rounded to bfloat16 (2^-9 relative), summed in
   float32: twice the speed where the processor multiplies it natively.
 * `Int8Linear` (`int8_linear`): both factors as 8-bit integers.
@@ -20,12 +22,14 @@ by itself: the company in a batch changes nothing.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.fast.processor import onednn_takes
+from clearhead.fast.row_linear import RowLinear
 
 # weight (out, in) and bias (out,) or None -> the product
 Product = Callable[[Tensor], Tensor]
@@ -55,6 +59,23 @@ class BlockedLinear(PlainLinear):
         return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
 
 
+class FloatLinear:
+    """float32, in the order that suits the number of rows."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight, self.bias = weight, bias
+        self.many = BlockedLinear(weight, bias)
+
+    @cached_property
+    def one(self) -> RowLinear:
+        """Laid out when a single row first comes: often none does."""
+        return RowLinear(self.weight, self.bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, in) -> (rows, out)."""
+        return self.one(x) if x.shape[0] == 1 else self.many(x)
+
+
 class WidenedLinear:
     """Short weights and a short input, multiplied in float32."""
 
@@ -80,8 +101,8 @@ class BfloatLinear:
 
 def float32(weight: Tensor, bias: Tensor | None) -> Product:
     """The best product that keeps every float as it is."""
-    blocks = weight.dtype == torch.float32 and onednn_takes(weight)
-    return (BlockedLinear if blocks else PlainLinear)(weight, bias)
+    suits = weight.dtype == torch.float32 and onednn_takes(weight)
+    return (FloatLinear if suits else PlainLinear)(weight, bias)
 
 
 def as_short(pack: Pack, between: Product) -> Product:
