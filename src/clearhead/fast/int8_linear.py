@@ -18,9 +18,9 @@ give the same numbers at the speed of float32.
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from clearhead.fast.packed_linear import float32
 from clearhead.fast.processor import multiplies_int8, multiplies_tiles
 
 Sums = Callable[[Tensor], Tensor]  # integers (rows, in) -> (rows, out): t times their sums
@@ -121,11 +121,11 @@ class WidenedSums:
     """
 
     def __init__(self, integers: Tensor, steps: Tensor) -> None:
-        self.integers, self.steps = integers.float(), steps.float()
+        self.product, self.steps = float32(integers.float(), None), steps.float()
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
-        return F.linear(x.float(), self.integers).mul_(self.steps)
+        return self.product(x.float()).mul_(self.steps)
 
 
 def rounded_to_8_bits(x: Tensor) -> tuple[Tensor, Tensor]:
