@@ -2,6 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from clearhead.fast import int8_linear as module
 from clearhead.fast.int8_linear import (
     WIDE,
     WIDE_FOR_ONE,
@@ -62,3 +63,16 @@ def test_the_company_in_a_batch_changes_nothing(outputs: int) -> None:
 def test_a_row_of_zeros_stays_zero_in_integers(outputs: int) -> None:
     found = Int8Linear(torch.randn(outputs, 8), None)(torch.zeros(2, 8))
     assert torch.equal(found, torch.zeros(2, outputs))
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_every_processor_gives_the_same_numbers(
+    rows: int, outputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, weight, bias = torch.randn(rows, 24), torch.randn(outputs, 24), torch.randn(outputs)
+    here = Int8Linear(weight, bias)(x)
+    monkeypatch.setattr(module, "multiplies_int8", lambda device: False)
+    elsewhere = Int8Linear(weight, bias)
+    assert isinstance(elsewhere.sums, WidenedSums)
+    torch.testing.assert_close(elsewhere(x), here, atol=1e-5, rtol=1e-6)
