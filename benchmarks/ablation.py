@@ -11,7 +11,6 @@ out is taken round by round, its median shown.
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -21,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import decoder_mask, padding_mask, shift_right
+from clearhead.compare.race import Contestant, race
 from clearhead.fast import FlatAdam, accelerate
 from clearhead.fast.accelerate import ON_CPU
 from clearhead.fast.memory import keep_freed_memory
@@ -75,11 +75,13 @@ class Step:
         kind = self._flat if tricks.flat_optimizer else self._separate
         self.update = kind()
 
-    def __call__(self) -> None:
+    def __call__(self) -> float:
+        """Returns how many target tokens it was."""
         keep_freed_memory(self.tricks.kept_memory)
         loss, tokens = self._fused() if self.tricks.fused_loss else self._readable()
         loss.backward()
         self.update(1 / tokens)
+        return float(tokens)
 
     def _fused(self) -> tuple[Tensor, int]:
         losses = translation_loss(self.model, self.source, self.target, SMOOTHING)
@@ -126,18 +128,6 @@ def variants(full: Tricks) -> dict[str, Tricks]:
     return found
 
 
-def race(steps: dict[str, Step], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each, round by round; a first round is dropped."""
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(rounds + 1):
-        for name in list(steps)[:: 1 if number % 2 else -1]:
-            steps[name]()
-            began = time.perf_counter()
-            steps[name]()
-            times[name].append(1e3 * (time.perf_counter() - began))
-    return {name: values[1:] for name, values in times.items()}
-
-
 def main() -> None:
     """Race and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -153,11 +143,12 @@ def main() -> None:
     shape = (2, arguments.rows, arguments.length)
     source, target = np.random.default_rng(1).integers(3, words, shape)
     ground = choose_ground("cpu", "auto")
-    steps = {
-        name: Step(config, tricks, source, target)
+    steps = [
+        Contestant(name, Step(config, tricks, source, target))
         for name, tricks in variants(Tricks(ground.dtype)).items()
-    }
-    times = race(steps, arguments.rounds)
+    ]
+    laps = race(steps, arguments.rounds, run_up=1)
+    times = {name: [1e3 * lap.seconds for lap in own] for name, own in laps.items()}
     print(f"{ground.why}, {torch.get_num_threads()} threads, torch {torch.__version__}")
     print(f"{'step':26} {'ms':>7} {'costs, ms':>10} {'x all tricks':>13}")
     full = times["all tricks"]

@@ -27,11 +27,10 @@ from clearhead.compare.hardware import describe_machine
 from clearhead.compare.race import Contestant, fastest, race
 from clearhead.compare.results import Duel, Heat, Results, distinct, write_json
 from clearhead.compare.table import as_markdown
-from clearhead.decoding.precision import multiplies_int8
+from clearhead.decoding.precision import multiplies_bfloat16, multiplies_int8
 from clearhead.pipelines.encoding import Text
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained import from_pretrained
-from clearhead.training.precision import choose_ground
 
 BAR, BATCH, SEED = 1.5, 32, 20181011
 OURS, THEIRS, SORTED = "clearhead", "transformers", "transformers, sorted"
@@ -88,7 +87,7 @@ def by_ours(reader: TextModel, texts: list[list[int]]) -> Tensor:
 def muster(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embedding]]:
     """Everybody whose number format this processor multiplies natively."""
     model = from_pretrained(folder)
-    short = choose_ground("cpu", "auto").dtype == torch.bfloat16
+    short = multiplies_bfloat16(torch.device("cpu"))
     precisions = [
         "float32",
         *["bfloat16"] * short,

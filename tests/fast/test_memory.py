@@ -68,6 +68,7 @@ def test_gaps_are_given_back_when_they_are_a_quarter_of_all(
     clock()
     assert give_back_gaps()
     assert resident() < with_gaps - 150
+    assert not give_back_gaps()
     assert all(bool((x == 1).all()) for x in small)
 
 

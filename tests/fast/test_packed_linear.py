@@ -41,10 +41,10 @@ def test_the_company_in_a_batch_changes_nothing(pack: Pack) -> None:
     x, weight, bias = torch.randn(70, 24), torch.randn(40, 24), torch.randn(40)
     x[3] *= 1000  # a loud neighbour
     product = pack(weight, bias)
+    whole, alone = product(x), product(x[10:30].contiguous())
+    torch.testing.assert_close(whole[10:30], alone, atol=1e-5, rtol=1e-5)
     last_bit = 2**-7 if pack is BfloatLinear else 1e-5  # one row may be summed in another order
-    for some in (slice(10, 30), slice(12, 13)):
-        alone = product(x[some].contiguous())
-        torch.testing.assert_close(product(x)[some], alone, atol=1e-5, rtol=last_bit)
+    torch.testing.assert_close(whole[12:13], product(x[12:13]), atol=1e-5, rtol=last_bit)
 
 
 @pytest.mark.parametrize("biased", [(True, True), (True, False), (False, False)])

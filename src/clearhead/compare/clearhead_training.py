@@ -7,6 +7,7 @@ import torch
 from clearhead.compare.race import Contestant
 from clearhead.compare.task import LEARNING_RATE, SMOOTHING, Task
 from clearhead.data.batching import TokenBatches
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.objective import make_objective
 from clearhead.training.precision import Precision, choose_ground
@@ -41,14 +42,14 @@ def make_trainer(
     return Trainer(recipe, Transformer.from_config(config), batches, objective, ground)
 
 
-def precisions(task: Task) -> list[Precision]:
+def precisions(device: torch.device) -> list[Precision]:
     """The number formats that we race in on this device."""
-    return ["fp32", "bf16"] if task.has_bf16 else ["fp32"]
+    return ["fp32", "bf16"] if multiplies_bfloat16(device) else ["fp32"]
 
 
 def contestants(task: Task) -> Iterator[Contestant]:
     """In every number format; on a GPU compiled, too."""
-    for precision in precisions(task):
+    for precision in precisions(task.device):
         yield _contestant(task, precision, compiled=False)
         if task.device.type == "cuda":
             yield _contestant(task, precision, compiled=True)

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import torch
 
-from clearhead.compare.clearhead_training import NAME, WORDS, make_trainer
+from clearhead.compare.clearhead_training import NAME, WORDS, make_trainer, precisions
 from clearhead.compare.didactic_loop import DidacticLoop
 from clearhead.compare.race import Contestant, Laps, fastest, race
 from clearhead.compare.results import Duel, Heat
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
-from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import TransformerConfig
-from clearhead.training.precision import Precision
 from clearhead.training.trainer import Trainer
 
 DIDACTIC = "didactic loop, fixed padding, float32"
@@ -52,8 +50,7 @@ def epoch_heat(
     rows = max(1, epoch.batch_tokens // epoch.longest)
     loop = DidacticLoop(epoch.corpus, epoch.config, rows, epoch.longest)
     runners = [Contestant(DIDACTIC, _for(seconds, loop.step))]
-    native = multiplies_bfloat16(torch.device("cpu"))
-    formats: list[Precision] = ["fp32", "bf16"] if native else ["fp32"]
+    formats = precisions(torch.device("cpu"))
     walks = {f"{NAME}, token batches, {WORDS[p]}": _walk(epoch) for p in formats}
     for precision, (name, walk) in zip(formats, walks.items(), strict=True):
         trainer = make_trainer(epoch.config, walk, torch.device("cpu"), precision)

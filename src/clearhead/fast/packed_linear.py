@@ -59,12 +59,8 @@ class BlockedLinear(PlainLinear):
         return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
 
 
-class FloatLinear:
+class FloatLinear(BlockedLinear):
     """float32, in the order that suits the number of rows."""
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight, self.bias = weight, bias
-        self.many = BlockedLinear(weight, bias)
 
     @cached_property
     def one(self) -> RowLinear:
@@ -73,7 +69,7 @@ class FloatLinear:
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
-        return self.one(x) if x.shape[0] == 1 else self.many(x)
+        return self.one(x) if x.shape[0] == 1 else super().__call__(x)
 
 
 class WidenedLinear:

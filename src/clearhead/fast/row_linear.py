@@ -28,25 +28,25 @@ class RowLinear:
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.widens = weight.shape[0] >= weight.shape[1]
-        # (in, out) if it widens, else (out, in)
-        self.matrix = (weight.t() if self.widens else weight).contiguous()
+        # (out, in), whichever way it lies
+        self.weight = weight.t().contiguous().t() if self.widens else weight.contiguous()
         self.bias = bias
-        self.is_shared_out = multiplies_tiles()
+        self.library_shares = multiplies_tiles()
 
     def __call__(self, x: Tensor) -> Tensor:
         """(rows, in) -> (rows, out)."""
         if x.shape[0] != 1:  # a prompt
-            return F.linear(x, self.matrix.t() if self.widens else self.matrix, self.bias)
-        cores = math.gcd(len(self.matrix), torch.get_num_threads())
-        y = self._on_one(x) if cores == 1 or self.is_shared_out else self._on_several(x, cores)
-        return y if self.bias is None else y.add_(self.bias)
+            return F.linear(x, self.weight, self.bias)
+        threads = 1 if self.library_shares else torch.get_num_threads()
+        if (cores := math.gcd(min(self.weight.shape), threads)) > 1:
+            y = self._shared(x, cores)
+            return y if self.bias is None else y.add_(self.bias)
+        y = self.weight.mv(x[0]) if self.bias is None else self.bias.addmv(self.weight, x[0])
+        return y.unsqueeze(0)
 
-    def _on_one(self, x: Tensor) -> Tensor:
-        matrix = self.matrix.t() if self.widens else self.matrix
-        return matrix.mv(x[0]).unsqueeze(0)
-
-    def _on_several(self, x: Tensor, cores: int) -> Tensor:
-        shares = self.matrix.view(cores, -1, self.matrix.shape[1])
+    def _shared(self, x: Tensor, cores: int) -> Tensor:
+        lying = self.weight.t() if self.widens else self.weight  # the longer axis last
+        shares = lying.view(cores, -1, lying.shape[1])
         if self.widens:  # (cores, 1, in / cores) @ (cores, in / cores, out), added up
             return torch.bmm(x.view(cores, 1, -1), shares).sum(0)
         # (cores, out / cores, in) @ (cores, in, 1) -> (1, out)
