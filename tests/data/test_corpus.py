@@ -60,9 +60,26 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted() -> None:
         assert corpus.dropped == 3
 
 
+def test_joined_corpora_are_read_one_after_the_other() -> None:
+    Path("q.tsv").write_text("a\tb\n\tz\n", encoding="utf-8")
+    corpus = open_pairs("p.tsv + p.en,p.fr.gz + grammar:train:3 + q.tsv")
+    assert list(corpus) == list(corpus)
+    grammar = list(open_pairs("grammar:train:3"))
+    assert list(corpus) == [*PAIRS, *PAIRS, *grammar, Pair("a", "b")]
+    assert corpus.dropped == 1
+
+
+def test_a_plus_may_be_in_a_name() -> None:
+    for name in ("a + b.tsv", "c+d.tsv"):
+        Path(name).write_text("x\ty\n", encoding="utf-8")
+        assert list(open_pairs(name)) == [Pair("x", "y")]
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        ("p.tsv + q.tsv", r"q\.tsv does not exist \(near names: .*p\.tsv"),
+        ("p.tsv + ", "expected a corpus on both sides of"),
         ("q.tsv", r"q\.tsv does not exist \(near names: .*p\.tsv"),
         ("p.en,p.frr", r"p\.frr does not exist \(near names: .*p\.fr"),
         ("none/p.tsv", "none/p.tsv does not exist, nor does the directory none"),

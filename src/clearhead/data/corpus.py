@@ -8,6 +8,7 @@
 | `pairs.jsonl` | one JSON object a line |
 | `hf:NAME[:CONFIG][:SPLIT]` | Hugging Face data set, by name or directory |
 | `grammar:SPLIT:COUNT[:SEED]` | the built-in grammar |
+| `pairs.tsv + memory.tmx + …` | one after the other |
 
 Every file may be compressed: `pairs.tsv.gz`.
 """
@@ -20,12 +21,14 @@ from pathlib import Path
 from clearhead.data.aligned import AlignedPairs
 from clearhead.data.grammar_pairs import parse_grammar
 from clearhead.data.huggingface import HuggingFacePairs, parse_name
+from clearhead.data.joined import JoinedPairs
 from clearhead.data.jsonl import JsonlPairs
 from clearhead.data.pairs import Pairs
 from clearhead.data.tmx import TmxPairs
 from clearhead.data.tsv import TsvPairs
 from clearhead.errors import UserError
 
+AND = " + "
 READERS: dict[str, Callable[[Path, str, str], Pairs]] = {
     ".tsv": lambda path, source, target: TsvPairs(path),
     ".txt": lambda path, source, target: TsvPairs(path),
@@ -42,6 +45,8 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
             for what is wrong inside.
     """
     text = str(spec)
+    if AND in text and not Path(text).exists():
+        return _open_many(text, source_lang, target_lang)
     if text.startswith("hf:"):
         name, config, split = parse_name(text.removeprefix("hf:"))
         return HuggingFacePairs(name, config, split, source_lang, target_lang)
@@ -50,6 +55,13 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
     if "," in text and not Path(text).exists():
         return _open_two(text)
     return _open_one(_existing(text), source_lang, target_lang)
+
+
+def _open_many(spec: str, source_lang: str, target_lang: str) -> Pairs:
+    parts = [part.strip() for part in spec.split(AND)]
+    if not all(parts):
+        raise UserError(f"{spec!r}: expected a corpus on both sides of {AND.strip()!r}")
+    return JoinedPairs([open_pairs(part, source_lang, target_lang) for part in parts])
 
 
 def _open_one(path: Path, source_lang: str, target_lang: str) -> Pairs:
