@@ -12,8 +12,9 @@ from clearhead.errors import UserError
 
 log = logging.getLogger("clearhead")
 
-# On stderr, wherever that leads at the moment; rich itself looks at NO_COLOR.
-CONSOLE = Console(stderr=True, highlight=False)
+# On stderr, wherever that leads at the moment; rich itself looks at NO_COLOR. What a corpus is
+# called stays as it is: grammar:train:2000 holds no picture of a train.
+CONSOLE = Console(stderr=True, highlight=False, emoji=False)
 # Records that the progress bar shows already, so that only train.log wants them.
 STEPS = "clearhead.train.steps"
 

@@ -1,0 +1,14 @@
+import logging
+
+import pytest
+
+from clearhead.training.console import shown
+
+
+@pytest.mark.parametrize("text", ["encoding grammar:train:15000 …", "[bold]", "a [/] b", "1 + 2"])
+def test_the_console_says_what_was_logged_letter_by_letter(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with shown():
+        logging.getLogger("clearhead.train").info(text)
+    assert capsys.readouterr().err == text + "\n"
