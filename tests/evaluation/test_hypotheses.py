@@ -45,6 +45,7 @@ def test_of_a_limited_test_set_the_first_lines_count(tmp_path: Path) -> None:
         ("some/test.tsv", "runs/mine/best", "test.mine-best.hyp"),
         ("test.en,test.fr", "models/en_fr", "test.en_fr.hyp"),
         ("grammar:test:1000:3", None, "grammar-test-1000-3.shipped.hyp"),
+        ("a/x.tsv + b/y.en,b/y.fr", None, "x+y.shipped.hyp"),
         ("hf:org/name:en-fr:test", None, "hf-org-name-en-fr-test.shipped.hyp"),
     ],
 )

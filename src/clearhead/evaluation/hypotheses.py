@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from clearhead.data.corpus import AND
 from clearhead.data.lines import read_lines
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -51,14 +52,18 @@ def default_name(data: str, model: str | Path | None, others: int = 0) -> Path:
     """`DATA.MODEL.hyp`, so that two models on one test set are kept side by side.
 
     `data/test.tsv` and `runs/mine/best` make `test.mine-best.hyp`; `grammar:test:1000`
-    and no model of one's own, `grammar-test-1000.shipped.hyp`. Two `others` in an ensemble
-    with it make `shipped+2`.
+    and no model of one's own, `grammar-test-1000.shipped.hyp`; `a.tsv + b.tsv`, `a+b.shipped.hyp`.
+    Two `others` in an ensemble with it make `shipped+2`.
     """
     name = _model_name(Path(model)) if model else "shipped"
     return Path(f"{_data_name(data)}.{name}{f'+{others}' if others else ''}.hyp")
 
 
 def _data_name(data: str) -> str:
+    return "+".join(_corpus_name(corpus.strip()) for corpus in data.split(AND))
+
+
+def _corpus_name(data: str) -> str:
     if re.match(r"(hf|grammar):", data):
         return re.sub(r"[^\w.-]+", "-", data)
     first = Path(data.split(",")[0]).name
