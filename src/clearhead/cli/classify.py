@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Device, Quiet, Threads
 from clearhead.cli.texts import Form, check_texts, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
@@ -37,9 +38,6 @@ Format = Annotated[
 Truncate = Annotated[
     bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
 
 Answer = Callable[[list[str]], list[list[dict[str, Any]]]]
 

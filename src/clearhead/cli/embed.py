@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Device, Quiet, Threads
 from clearhead.cli.output import check_output
 from clearhead.cli.texts import check_file, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
@@ -39,13 +40,10 @@ Normalise = Annotated[
 Truncate = Annotated[
     bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
     typer.Option(help="Number format of the products; auto is bfloat16 where that is fast."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
 
 
 def embed(

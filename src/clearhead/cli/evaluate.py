@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from clearhead.cli.machine_options import Device, Threads
 from clearhead.cli.model_options import Ensemble, Model
+from clearhead.cli.search_options import BatchTokens, BeamSize, LengthPenalty
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
@@ -39,17 +41,10 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Keep hypotheses here.", show_default="DATA.MODEL.hyp"),
 ]
-BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
-LengthPenalty = Annotated[
-    float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
-]
 Limit = Annotated[int | None, typer.Option(help="The first N pairs only.", show_default="all")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-BatchTokens = Annotated[int, typer.Option(help="Source tokens times beams computed at once.")]
 SourceLang = Annotated[str, typer.Option(help="What TMX, JSONL or a data set call the source.")]
 TargetLang = Annotated[str, typer.Option(help="What they call the target.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
 
 
 class Search(NamedTuple):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Threads
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ Precision = Annotated[
 Sentences = Annotated[
     int, typer.Option(help="Verify with so many sentences of the built-in grammar; 0: not at all.")
 ]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
 
 
 def export(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Device, Threads
 from clearhead.errors import UserError
 
 Texts = Annotated[
@@ -20,8 +21,6 @@ Target = Annotated[
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="A table for eyes, or a JSON list a text.")
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
 
 
 def fill_mask(

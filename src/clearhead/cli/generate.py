@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Device, Quiet, Threads
 from clearhead.cli.output import check_output, pour
 from clearhead.cli.texts import check_texts, text_chunks
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
@@ -56,13 +57,10 @@ Stream = Annotated[
         show_default="on a terminal, or for one text",
     ),
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
     typer.Option(help="Number format of the products; auto is the fastest here, often int8."),
 ]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
 
 
 def generate(

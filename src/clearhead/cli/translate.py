@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Device, Quiet, Threads
 from clearhead.cli.model_options import Ensemble, Model
 from clearhead.cli.output import check_output, pour
+from clearhead.cli.search_options import BatchTokens, BeamSize, LengthPenalty
 from clearhead.cli.texts import check_texts, text_chunks
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 
@@ -23,10 +25,6 @@ Input = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
 ]
-BeamSize = Annotated[int, typer.Option(help="Hypotheses side by side; 1 is greedy and fastest.")]
-LengthPenalty = Annotated[
-    float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
-]
 NBest = Annotated[int, typer.Option(help="Translations of each line, best first.")]
 Format = Annotated[
     Literal["text", "jsonl", "moses"],
@@ -40,7 +38,6 @@ AlignmentLayer = Annotated[
     int | None,
     typer.Option(help="The decoder layer they come from.", show_default="the last but one"),
 ]
-BatchTokens = Annotated[int, typer.Option(help="Source tokens times beams computed at once.")]
 NoRepeat = Annotated[int, typer.Option(help="No N tokens in a row twice; 0 allows all.")]
 MaxLength = Annotated[
     int | None,
@@ -51,13 +48,10 @@ LongInput = Annotated[
     Literal["split", "refuse"],
     typer.Option(help="What to do with a sentence that the model has no positions for."),
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
     typer.Option(help="Number format of the products; auto is the fastest here, often int8."),
 ]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings on standard error.")]
 
 
 def translate(

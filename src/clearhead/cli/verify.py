@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.machine_options import Threads
+
 Peer = Annotated[
     Literal["torch", "fast", "keras", "transformers", "minilm", "ctranslate2", "onnx", "all"],
     typer.Argument(help="Whom to be held against; fast: our own fast twins."),
@@ -12,7 +14,6 @@ Peer = Annotated[
 Format = Annotated[
     Literal["text", "md", "json"], typer.Option(help="For eyes, for a page, or for a program.")
 ]
-Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
 MISSED = 1
 
 
