@@ -54,9 +54,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         exact = torch.float64 if hidden.dtype == torch.float64 else torch.float32
-        vocabulary = _Mean(weight.mean(0, dtype=exact), bias.mean(dtype=exact))
+        vocabulary = mean_of(weight, bias, exact)
         loss = nll = torch.zeros((), dtype=exact, device=hidden.device)
-        grads = _Gradients(len(weight), exact) if any(ctx.needs_input_grad) else None
+        grads = Gradients(len(weight), exact) if any(ctx.needs_input_grad) else None
         rows = max(1, CHUNK // len(weight))
         for x, y in zip(hidden.split(rows), labels.split(rows), strict=True):
             probabilities, chunk_nll, even = _softmax(x, weight, bias, y[:, None], vocabulary)
@@ -76,15 +76,20 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return *(saved * grad.to(saved.dtype) for saved in ctx.saved_tensors), None, None
 
 
-class _Mean(NamedTuple):
+class Mean(NamedTuple):
     """The average row of the projection: what the even part of the target pulls towards."""
 
     row: Tensor  # (d_model,)
     bias: Tensor  # ()
 
 
+def mean_of(weight: Tensor, bias: Tensor, exact: torch.dtype) -> Mean:
+    """(vocab, d_model), (vocab,) -> their averages over the vocabulary."""
+    return Mean(weight.mean(0, dtype=exact), bias.mean(dtype=exact))
+
+
 def _softmax(
-    x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, vocabulary: _Mean
+    x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, vocabulary: Mean
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Probabilities (chunk, vocab), summed -log p of the labels, and of all words on average."""
     exact = vocabulary.row.dtype
@@ -98,7 +103,7 @@ def _softmax(
     return probabilities, -log_p.sum(), ((of_label - log_p).squeeze(1) - mean_logit).sum()
 
 
-class _Gradients:
+class Gradients:
     """Sums, over the chunks, of what hidden, weight and bias must learn."""
 
     def __init__(self, vocab: int, exact: torch.dtype) -> None:
@@ -120,7 +125,7 @@ class _Gradients:
         """A sum of many chunks is kept in float32; a single one needs no conversion."""
         return more if total is None else total.to(self.exact) + more.to(self.exact)
 
-    def finish(self, hidden: Tensor, vocabulary: _Mean, smoothing: float) -> tuple[Tensor, ...]:
+    def finish(self, hidden: Tensor, vocabulary: Mean, smoothing: float) -> tuple[Tensor, ...]:
         """Add the constant term, -s / V in every logit, to all three."""
         assert self.weight is not None and self.bias is not None
         share, dtype = smoothing / self.vocab, hidden.dtype

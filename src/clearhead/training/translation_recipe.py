@@ -51,7 +51,7 @@ class TranslationOptimizer(Optimizer):
 
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(
-        0.0, ge=0, description="R-Drop: two dropouts must agree; 5 for few data, twice the time"
+        0.0, ge=0, description="R-Drop: two dropouts must agree; 5 for few data, 2.5 x the time"
     )
 
 
