@@ -31,7 +31,8 @@ class Translator:
         Translator.from_pretrained().translate(["A woman reads a book."])
 
     A text is translated sentence by sentence (`split_sentences`), and joined
-    with the whitespace that stood between them; whitespace around it is dropped.
+    with the whitespace that stood between them; whitespace around it is dropped. A sentence in
+    capitals is translated as it is usually written, and then set in capitals (`capitals`).
     `refuse_long` makes a sentence beyond the model's positions an error instead
     of cutting it. The word alignment of an ensemble is that of its first model.
     Warnings go to the logger `clearhead.translation`.
@@ -139,7 +140,7 @@ class Translator:
         for source, hypotheses, aligned in zip(sources, found, links, strict=True):
             pieces[source.text].append(
                 [
-                    Piece.of(source.span, self.tokenizer.decode(hypothesis.ids), hypothesis, own)
+                    Piece.of(source.span, self._text(source, hypothesis), hypothesis, own)
                     for hypothesis, own in zip(hypotheses, aligned, strict=True)
                 ]
             )
@@ -148,6 +149,10 @@ class Translator:
             join(text, parts, options.n_best) if parts else [blank] * options.n_best
             for text, parts in zip(texts, pieces, strict=True)
         ]
+
+    def _text(self, source: Source, hypothesis: Hypothesis) -> str:
+        text = self.tokenizer.decode(hypothesis.ids)
+        return text.upper() if source.capitals else text
 
     def _links(
         self, sources: list[Source], found: list[list[Hypothesis]], layer: int | None
