@@ -13,6 +13,7 @@ from pathlib import Path
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.encoded_writer import Encode
+from clearhead.data.made_up import MadeUp
 from clearhead.data.pairs import Pair
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -60,7 +61,8 @@ def prepare_corpus(
     pairs = TrainingPairs(recipe.data.train, recipe.data)
     longest = min(recipe.data.max_length, seq_len - 1)  # the end sign needs a place
     copies = chain.from_iterable(repeat(pairs, recipe.vocabulary.copies))
-    corpus = EncodedCorpus.build(copies, _encoder(recipe, tokenizer, pairs), directory, longest)
+    varied = map(MadeUp(recipe.data.made_up, recipe.run.seed), copies)
+    corpus = EncodedCorpus.build(varied, _encoder(recipe, tokenizer, pairs), directory, longest)
     if corpus.skipped:
         log.info("%d pairs with more than %d tokens on a side left out", corpus.skipped, longest)
     return corpus
