@@ -18,6 +18,12 @@ _VOWELS, _CONSONANTS = "aeiou", "bcdfgklmnprstvz"
 _DOUBLED = 0.2
 
 
+def copied(pair: Pair) -> set[str]:
+    """The names and numbers that both sides hold."""
+    source, target = (set(_COPIED.findall(side)) for side in pair)
+    return source & target
+
+
 class MadeUp:
     """Called with a pair: as it is, or, in a share of `rate`, with made-up names and numbers.
 
@@ -31,8 +37,7 @@ class MadeUp:
         """What both sides hold is replaced on both sides, each by one of its kind."""
         if self._random.random() >= self.rate:
             return pair
-        source, target = (set(_COPIED.findall(side)) for side in pair)
-        new = {word: self._another(word) for word in sorted(source & target)}
+        new = {word: self._another(word) for word in sorted(copied(pair))}
         return Pair(*(_COPIED.sub(lambda w: new.get(w[0], w[0]), side) for side in pair))
 
     def _another(self, word: str) -> str:
