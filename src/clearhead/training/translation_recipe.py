@@ -16,7 +16,7 @@ class TranslationData(Data):
     target_lang: str = "fr"
     french_spaces: bool = Field(True, description="one kind of space before ? ! : ; and in « »")
     made_up: float = Field(
-        0.0, ge=0, le=1, description="pairs whose names and numbers are made up: copying is learned"
+        0.0, ge=0, le=1, description="share of pairs with made-up names: copying; some must stay"
     )
     max_length: int = Field(
         100, gt=0, description="longest sentence, in tokens; others are left out"
