@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli import bench_options as given
+from clearhead.cli.machine_options import Device
 
 if TYPE_CHECKING:
     from clearhead.compare.hardware import Machine
@@ -30,7 +31,7 @@ def training(
     vocabulary: given.Vocabulary = 8000,
     batch: given.Batch = 128,
     length: given.Length = 16,
-    device: given.Device = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """One training step on one batch, against every peer that is installed."""
     from clearhead.compare.setting import make_task, ready, task_in_words
@@ -142,7 +143,7 @@ def limits(
     batch: given.Batch = 128,
     length: given.Length = 16,
     model: given.Model = None,
-    device: given.Device = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """What this machine could do at most, and the share that training and decoding reach."""
     from clearhead.compare.limits import arithmetic_heat, memory_heat

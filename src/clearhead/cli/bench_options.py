@@ -15,7 +15,6 @@ Size = Annotated[str, typer.Option(help="race (256 wide, 3 + 3 layers), tiny, sm
 Vocabulary = Annotated[int, typer.Option(min=8, help="Pieces of the vocabulary.")]
 Batch = Annotated[int, typer.Option(min=1, help="Sentences in the batch.")]
 Length = Annotated[int, typer.Option(min=2, help="Tokens a sentence, end sign included.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
 Model = Annotated[
     Path | None,
     typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),

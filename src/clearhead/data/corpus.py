@@ -28,7 +28,6 @@ from clearhead.data.tmx import TmxPairs
 from clearhead.data.tsv import TsvPairs
 from clearhead.errors import UserError
 
-AND = " + "
 READERS: dict[str, Callable[[Path, str, str], Pairs]] = {
     ".tsv": lambda path, source, target: TsvPairs(path),
     ".txt": lambda path, source, target: TsvPairs(path),
@@ -45,8 +44,8 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
             for what is wrong inside.
     """
     text = str(spec)
-    if AND in text and not Path(text).exists():
-        return _open_many(text, source_lang, target_lang)
+    if len(parts := named_corpora(text)) > 1:
+        return JoinedPairs([open_pairs(part, source_lang, target_lang) for part in parts])
     if text.startswith("hf:"):
         name, config, split = parse_name(text.removeprefix("hf:"))
         return HuggingFacePairs(name, config, split, source_lang, target_lang)
@@ -57,11 +56,16 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
     return _open_one(_existing(text), source_lang, target_lang)
 
 
-def _open_many(spec: str, source_lang: str, target_lang: str) -> Pairs:
-    parts = [part.strip() for part in spec.split(AND)]
-    if not all(parts):
-        raise UserError(f"{spec!r}: expected a corpus on both sides of {AND.strip()!r}")
-    return JoinedPairs([open_pairs(part, source_lang, target_lang) for part in parts])
+def named_corpora(spec: str) -> list[str]:
+    """`a.tsv + b.tmx` -> both; anything else, a file with such a name included, is one.
+
+    Raises:
+        UserError: a side of a plus is empty.
+    """
+    parts = [spec] if Path(spec).exists() else [part.strip() for part in spec.split(" + ")]
+    if len(parts) > 1 and not all(parts):
+        raise UserError(f"{spec!r}: expected a corpus on both sides of '+'")
+    return parts
 
 
 def _open_one(path: Path, source_lang: str, target_lang: str) -> Pairs:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from clearhead.data.corpus import AND
+from clearhead.data.corpus import named_corpora
 from clearhead.data.lines import read_lines
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -60,7 +60,7 @@ def default_name(data: str, model: str | Path | None, others: int = 0) -> Path:
 
 
 def _data_name(data: str) -> str:
-    return "+".join(_corpus_name(corpus.strip()) for corpus in data.split(AND))
+    return "+".join(map(_corpus_name, named_corpora(data)))
 
 
 def _corpus_name(data: str) -> str:

@@ -91,12 +91,12 @@ class _Pull(NamedTuple):
 
 def _pulled_together(log: Tensor, share: float) -> _Pull:
     """(chunk, 2, vocab) log-probabilities -> D, and the gradient of A but for the labels' part."""
-    p, q = (both := log.exp()).unbind(dim=1)
+    p, q = log.exp().unbind(dim=1)
     ratio = torch.sub(*log.unbind(dim=1))
     p_to_q = (p * ratio).sum(dim=1, keepdim=True)
     q_to_p = -(q * ratio).sum(dim=1, keepdim=True)
     ratio.mul_(share)
-    to_p = (ratio + (1 + share - share * p_to_q)).mul_(p).sub_(q, alpha=share)
-    to_q = ratio.neg_().add_(1 + share - share * q_to_p).mul_(q).sub_(p, alpha=share)
-    both[:, 0], both[:, 1] = to_p, to_q
-    return _Pull((p_to_q + q_to_p).sum() / 2, both)
+    to_p, to_q = (pulled := torch.empty_like(log)).unbind(dim=1)
+    torch.add(1 + share - share * p_to_q, ratio, out=to_p).mul_(p).sub_(q, alpha=share)
+    torch.sub(1 + share - share * q_to_p, ratio, out=to_q).mul_(q).sub_(p, alpha=share)
+    return _Pull((p_to_q + q_to_p).sum() / 2, pulled)
