@@ -6,7 +6,8 @@ One batch of 128 x 16 source and target tokens, d_model 256, h 4, d_ff 1024, 3 +
 layers, vocabulary 8,000, dropout 0.1, label smoothing 0.1. Every round gives each
 contestant two steps, of which the second is timed (the first brings its own memory
 back into place); the next round goes the other way round. The cost of leaving a trick
-out is taken round by round, its median shown.
+out is taken round by round, its median shown; so is what R-Drop, two passes of every
+sentence that shall agree, adds.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from clearhead.fast import FlatAdam, accelerate
 from clearhead.fast.accelerate import ON_CPU
 from clearhead.fast.memory import keep_freed_memory
 from clearhead.models import Transformer, TransformerConfig
-from clearhead.training.objective import translation_loss
+from clearhead.training.objective import consistent_loss, translation_loss
 from clearhead.training.precision import choose_ground
 
 LR, SMOOTHING, CLIP = 1e-4, 0.1, 1.0
@@ -41,6 +42,7 @@ class Tricks:
     fused_loss: bool = True
     flat_optimizer: bool = True
     kept_memory: bool = True
+    consistency: float = 0.0  # R-Drop's weight; no trick, but the recipes offer it
 
 
 class SeparateAdam:
@@ -84,7 +86,11 @@ class Step:
         return float(tokens)
 
     def _fused(self) -> tuple[Tensor, int]:
-        losses = translation_loss(self.model, self.source, self.target, SMOOTHING)
+        sides, alpha = (self.source, self.target), self.tricks.consistency
+        if alpha:
+            losses = consistent_loss(self.model, *sides, SMOOTHING, alpha)
+        else:
+            losses = translation_loss(self.model, *sides, SMOOTHING)
         return losses.smoothed, losses.tokens
 
     def _readable(self) -> tuple[Tensor, int]:
@@ -124,6 +130,7 @@ def variants(full: Tricks) -> dict[str, Tricks]:
     found["without kept memory"] = replace(full, kept_memory=False)
     if full.dtype != torch.float32:
         found["without bfloat16"] = replace(full, dtype=torch.float32)
+    found["with R-Drop"] = replace(full, consistency=4.0)
     found["no trick, float32"] = Tricks(torch.float32, frozenset(), False, False, False)
     return found
 

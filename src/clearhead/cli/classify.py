@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from clearhead.cli.machine_options import Device, Quiet, Threads
+from clearhead.cli.model_options import Truncate
 from clearhead.cli.texts import Form, check_texts, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
@@ -34,9 +35,6 @@ Words = Annotated[
 ]
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="Columns with tabs between, or a JSON list a text.")
-]
-Truncate = Annotated[
-    bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
 ]
 
 Answer = Callable[[list[str]], list[list[dict[str, Any]]]]

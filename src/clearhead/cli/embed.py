@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.machine_options import Device, Quiet, Threads
+from clearhead.cli.model_options import Truncate
 from clearhead.cli.output import check_output
 from clearhead.cli.texts import check_file, named_texts
 from clearhead.cli.warnings_on_stderr import warnings_on_stderr
@@ -36,9 +37,6 @@ Pooling = Annotated[
 Normalise = Annotated[
     bool | None,
     typer.Option(help="Bring every vector to length 1.", show_default="as the directory says"),
-]
-Truncate = Annotated[
-    bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
 ]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],

@@ -1,4 +1,4 @@
-"""Which model a verb uses: the options that several verbs share."""
+"""Which model a verb uses, and what it is given: the options that several verbs share."""
 
 from typing import Annotated
 
@@ -14,4 +14,7 @@ Model = Annotated[
 Ensemble = Annotated[
     list[str] | None,
     typer.Option(help="A further model, with the same tokenizer, that has a say; repeat for more."),
+]
+Truncate = Annotated[
+    bool, typer.Option("--truncate", help="Cut a text that is too long, instead of refusing it.")
 ]

@@ -70,8 +70,8 @@ def consistent_loss(
     .. math:: \tfrac{1}{2} (L_1 + L_2) + \tfrac{\alpha}{2} \cdot
               \tfrac{1}{2} \left( KL(p_1 \| p_2) + KL(p_2 \| p_1) \right)
 
-    On a small corpus, where a model soon knows every sentence by heart, that is worth more than
-    a stronger dropout. A step costs two passes, and both through the vocabulary.
+    For a wide model that knows its sentences by heart: one that does not yet, narrow or early in
+    its training, learns the less for it. A step costs two passes, and both through the vocabulary.
 
     Shape:
         as `translation_loss`
