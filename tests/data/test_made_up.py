@@ -43,8 +43,16 @@ def test_each_is_replaced_by_one_of_its_kind(seed: int) -> None:
     number = words(made(PAIRS[0]).source)[4]
     assert re.fullmatch(r"[1-9]\d", number)
     name, short = words(made(PAIRS[1]).source)[0], words(made(PAIRS[2]).source)[0]
-    assert re.fullmatch(r"[AEIOU][a-z]{2,8}", name)  # d'Anna, d'Olek
+    assert re.fullmatch(r"[AEIOUY][a-z]{2,20}", name)  # d'Anna, d'Olek
     assert re.fullmatch(r"[AEIOU][A-Z]{2}", short)
+
+
+def test_a_made_up_name_may_hold_any_letter_and_is_seldom_made_twice() -> None:
+    made = MadeUp(1.0)
+    names = [words(made(PAIRS[0]).source)[0] for _ in range(2000)]
+    assert set("".join(names).lower()) == set("abcdefghijklmnopqrstuvwxyz")
+    assert len(set(names)) > 1800
+    assert not {name[0] for name in names} & set("AEIOUYH")  # de Tom, never d'Tom
 
 
 def test_a_pair_without_anything_to_copy_stays() -> None:

@@ -7,6 +7,7 @@ of *Vekora* and *73*.
 """
 
 import re
+from collections.abc import Callable
 from random import Random
 
 from clearhead.data.pairs import Pair
@@ -14,8 +15,19 @@ from clearhead.data.pairs import Pair
 # A name, an abbreviation, or a number that is no small one: "1 year" and "2 years" differ in
 # more than the digit.
 _COPIED = re.compile(r"\b(?:[A-Z][a-z]{2,}|[A-Z]{2,}|[1-9]\d+)\b")
-_VOWELS, _CONSONANTS = "aeiou", "bcdfgklmnprstvz"
-_DOUBLED = 0.2
+# Names come from everywhere (Ljubljana, Siemens, Zhang): what their syllables are made of, the
+# simple parts more often.
+_SIMPLE, _OPEN = "bcdfghjklmnprstvwxyz", "aeiou"
+_CLUSTERS = (
+    *("bl", "br", "ch", "cl", "dr", "fl", "gr", "kh", "kl", "kr", "lj", "ph", "pl", "pr", "qu"),
+    *("sch", "sh", "sk", "sm", "sn", "st", "str", "sz", "th", "tr", "vl", "zh"),
+)
+_ONSETS = [*_SIMPLE * 3, *_CLUSTERS]
+_FIRST = [onset for onset in _ONSETS if onset[0] not in "hy"]  # some say d'Hugo, some de Hugo
+_VOWELS = [*_OPEN * 8, "y", "ai", "au", "ea", "ee", "ei", "ia", "ie", "io", "oo", "ou", "ue"]
+_ENDS = ("ck", "d", "l", "ll", "m", "n", "nd", "ng", "nn", "r", "rd", "rk", "rt", "s", "ss", "st")
+_CODAS = [*[""] * 24, *_ENDS, "t", "tz", "x", "z"]
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def copied(pair: Pair) -> set[str]:
@@ -24,14 +36,25 @@ def copied(pair: Pair) -> set[str]:
     return source & target
 
 
+def made_up_name(random: Random, vowel: bool) -> str:
+    """Two or three syllables, the first without an onset if it shall begin with a vowel."""
+    draw = random.choice
+    onsets = ["" if vowel else draw(_FIRST), *(draw(_ONSETS) for _ in range(draw((1, 1, 2))))]
+    return "".join(onset + draw(_VOWELS) + draw(_CODAS) for onset in onsets).capitalize()
+
+
+Namer = Callable[[Random, bool], str]
+
+
 class MadeUp:
     """Called with a pair: as it is, or, in a share of `rate`, with made-up names and numbers.
 
-    The same seed makes the same of the same pairs in the same order.
+    The same seed makes the same of the same pairs in the same order. `name` makes a name that
+    begins with a vowel, or with none.
     """
 
-    def __init__(self, rate: float, seed: int = 0) -> None:
-        self.rate, self._random = rate, Random(seed)
+    def __init__(self, rate: float, seed: int = 0, name: Namer = made_up_name) -> None:
+        self.rate, self._random, self._name = rate, Random(seed), name
 
     def __call__(self, pair: Pair) -> Pair:
         """What both sides hold is replaced on both sides, each by one of its kind."""
@@ -41,20 +64,11 @@ class MadeUp:
         return Pair(*(_COPIED.sub(lambda w: new.get(w[0], w[0]), side) for side in pair))
 
     def _another(self, word: str) -> str:
-        size = len(word)
+        """French says *de Tom*, but *d'Anna*: what begins with a vowel still does."""
+        size, vowel = len(word), word[0] in "AEIOUYH"
         if word.isdecimal():
             return str(self._random.randint(10 ** (size - 1), 10**size - 1))
         if word.isupper():
-            return self._name(size, word[0]).upper()
-        return self._name(self._random.randint(3, 9), word[0]).capitalize()
-
-    def _name(self, size: int, first: str) -> str:
-        """Vowels and consonants by turns, now and then two of a kind.
-
-        French says *de Tom*, but *d'Anna*: what begins with a vowel still does.
-        """
-        kinds = [_VOWELS, _CONSONANTS] if first in "AEIOUYH" else [_CONSONANTS, _VOWELS]
-        turns = [
-            (place + (place > 1 and self._random.random() < _DOUBLED)) % 2 for place in range(size)
-        ]
-        return "".join(self._random.choice(kinds[turn]) for turn in turns)
+            first = self._random.choice("AEIOU" if vowel else "BCDFGKLMNPRSTVZ")
+            return first + "".join(self._random.choices(_LETTERS, k=size - 1))
+        return self._name(self._random, vowel)
