@@ -23,11 +23,22 @@ shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
 clearhead train en_fr --run-dir "$run" \
   --set data.train="$data/train.tsv" --set data.dev="$data/dev.tsv" "$@"
 
-# 2. Score it on sentences that played no part in any choice.
+# 2. Teach it to copy: Tatoeba's names are few, and a model of nothing else writes one of
+#    them for any other. So, on from there, half of the pairs with a name or a number have
+#    made-up ones, every time others; the grammar's sentences are for agreement. (Ours went
+#    on in two goes, 425 steps and 1,250, on a processor without bfloat16 units.)
+clearhead train en_fr --run-dir "$run-names" --set model.path="$run/best" \
+  --set data.train="$data/train.tsv + grammar:train:15000" --set data.dev="$data/dev.tsv" \
+  --set data.made_up=0.5 --set vocabulary.copies=2 --set model.dropout=0.12 \
+  --set optimizer.schedule=cosine --set optimizer.peak_lr=1e-3 --set optimizer.warmup=50 \
+  --set run.steps=1700 "$@"
+run=$run-names
+
+# 3. Score it on sentences that played no part in any choice.
 clearhead evaluate --model "$run/best" --data "$data/test.tsv" --beam-size 4 \
   --output "$run/test.hyp"
 
-# 3. Halve the weights' size for the package: 16 bits are enough to translate with.
+# 4. Halve the weights' size for the package: 16 bits are enough to translate with.
 python - "$run/best" "$shipped" <<'PY'
 import shutil
 import sys
