@@ -9,6 +9,7 @@ of *Vekora* and *73*.
 import re
 from collections.abc import Callable
 from random import Random
+from string import ascii_uppercase
 
 from clearhead.data.pairs import Pair
 
@@ -27,7 +28,6 @@ _FIRST = [onset for onset in _ONSETS if onset[0] not in "hy"]  # some say d'Hugo
 _VOWELS = [*_OPEN * 8, "y", "ai", "au", "ea", "ee", "ei", "ia", "ie", "io", "oo", "ou", "ue"]
 _ENDS = ("ck", "d", "l", "ll", "m", "n", "nd", "ng", "nn", "r", "rd", "rk", "rt", "s", "ss", "st")
 _CODAS = [*[""] * 24, *_ENDS, "t", "tz", "x", "z"]
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def copied(pair: Pair) -> set[str]:
@@ -70,5 +70,5 @@ class MadeUp:
             return str(self._random.randint(10 ** (size - 1), 10**size - 1))
         if word.isupper():
             first = self._random.choice("AEIOU" if vowel else "BCDFGKLMNPRSTVZ")
-            return first + "".join(self._random.choices(_LETTERS, k=size - 1))
+            return first + "".join(self._random.choices(ascii_uppercase, k=size - 1))
         return self._name(self._random, vowel)
