@@ -12,7 +12,7 @@ from random import Random
 
 from clearhead import Translator
 from clearhead.data import Pair, open_pairs
-from clearhead.data.made_up import MadeUp, copied, made_up_name
+from clearhead.data.made_up import ELIDING, MadeUp, copied, made_up_name
 
 PEOPLE = """
     Agnieszka Aishwarya Akinyi Anouk Asbjorn Bengtsson Bjarne Castellanos Chukwuma Delacroix
@@ -48,7 +48,7 @@ def main() -> None:
 
 def somebody(random: Random, vowel: bool) -> str:
     """The name of one of the people that begins with a vowel, or of one that does not."""
-    return random.choice([name for name in PEOPLE.split() if (name[0] in "AEIOUY") == vowel])
+    return random.choice([name for name in PEOPLE.split() if (name[0] in ELIDING) == vowel])
 
 
 def arrived(translator: Translator, pairs: list[Pair], beam_size: int) -> float:

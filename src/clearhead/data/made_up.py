@@ -16,6 +16,7 @@ from clearhead.data.pairs import Pair
 # A name, an abbreviation, or a number that is no small one: "1 year" and "2 years" differ in
 # more than the digit.
 _COPIED = re.compile(r"\b(?:[A-Z][a-z]{2,}|[A-Z]{2,}|[1-9]\d+)\b")
+ELIDING = "AEIOUHY"  # what a name may begin with that French says d' before
 # Names come from everywhere (Ljubljana, Siemens, Zhang): what their syllables are made of, the
 # simple parts more often.
 _SIMPLE, _OPEN = "bcdfghjklmnprstvwxyz", "aeiou"
@@ -26,6 +27,7 @@ _CLUSTERS = (
 _ONSETS = [*_SIMPLE * 3, *_CLUSTERS]
 _FIRST = [onset for onset in _ONSETS if onset[0] not in "hy"]  # some say d'Hugo, some de Hugo
 _VOWELS = [*_OPEN * 8, "y", "ai", "au", "ea", "ee", "ei", "ia", "ie", "io", "oo", "ou", "ue"]
+_FIRST_VOWELS = [vowel for vowel in _VOWELS if vowel != "y"]  # d'Yves, de Yasmine
 _ENDS = ("ck", "d", "l", "ll", "m", "n", "nd", "ng", "nn", "r", "rd", "rk", "rt", "s", "ss", "st")
 _CODAS = [*[""] * 24, *_ENDS, "t", "tz", "x", "z"]
 
@@ -39,8 +41,9 @@ def copied(pair: Pair) -> set[str]:
 def made_up_name(random: Random, vowel: bool) -> str:
     """Two or three syllables, the first without an onset if it shall begin with a vowel."""
     draw = random.choice
-    onsets = ["" if vowel else draw(_FIRST), *(draw(_ONSETS) for _ in range(draw((1, 1, 2))))]
-    return "".join(onset + draw(_VOWELS) + draw(_CODAS) for onset in onsets).capitalize()
+    first = draw(_FIRST_VOWELS) if vowel else draw(_FIRST) + draw(_VOWELS)
+    others = [draw(_ONSETS) + draw(_VOWELS) for _ in range(draw((1, 1, 2)))]
+    return "".join(syllable + draw(_CODAS) for syllable in (first, *others)).capitalize()
 
 
 Namer = Callable[[Random, bool], str]
@@ -65,7 +68,7 @@ class MadeUp:
 
     def _another(self, word: str) -> str:
         """French says *de Tom*, but *d'Anna*: what begins with a vowel still does."""
-        size, vowel = len(word), word[0] in "AEIOUYH"
+        size, vowel = len(word), word[0] in ELIDING
         if word.isdecimal():
             return str(self._random.randint(10 ** (size - 1), 10**size - 1))
         if word.isupper():
