@@ -79,6 +79,8 @@ def test_an_unknown_key_without_a_likeness_lists_what_is_known() -> None:
         ("dropout", -0.1, "at least 0 and below 1"),
         ("dropout", "0.1", "at least 0 and below 1"),
         ("dropout", None, "at least 0 and below 1"),
+        ("attention_dropout", 1.0, "at least 0 and below 1"),
+        ("activation_dropout", "0", "at least 0 and below 1"),
         ("tie_embeddings", "yes", "true or false"),
         ("tie_embeddings", 1, "true or false"),
         ("norm", "sandwich", "'pre' or 'post'"),

@@ -190,8 +190,11 @@ def test_changes_that_make_it_another_run_are_refused_and_harm_nothing(
 def test_dropout_and_learning_rate_may_change(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
     session.keeper.keep_last()
-    recipe = changed(session.recipe, "model", dropout=0.0)
-    resume(tmp_path / "run", changed(recipe, "optimizer", peak_lr=1e-4)).train()
+    rates = {"dropout": 0.0, "attention_dropout": 0.1, "activation_dropout": 0.2}
+    recipe = changed(session.recipe, "model", **rates)
+    again = resume(tmp_path / "run", changed(recipe, "optimizer", peak_lr=1e-4))
+    assert rates.items() <= vars(again.trainer.model.config).items()
+    again.train()
 
 
 def test_a_resumption_reads_as_the_same_weights(session: Session, tmp_path: Path) -> None:

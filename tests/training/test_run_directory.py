@@ -120,10 +120,13 @@ def test_everything_in_a_run_directory_is_relative(session: Session, tmp_path: P
 def test_a_model_can_be_trained_on(tmp_path: Path) -> None:
     first = start(tiny_recipe(tmp_path), tmp_path / "run")
     first.train()
-    recipe = changed(first.recipe, "model", path=str(first.run.best), dropout=0.0)
+    recipe = changed(
+        first.recipe, "model", path=str(first.run.best), dropout=0.0, attention_dropout=0.1
+    )
     second = start(recipe, tmp_path / "more")
     assert second.task.tokenizer.vocab_size == first.task.tokenizer.vocab_size
-    assert second.trainer.model.config.dropout == 0.0
+    config = second.trainer.model.config
+    assert (config.dropout, config.attention_dropout, config.activation_dropout) == (0.0, 0.1, None)
     before = first.task.judge(first.trainer.model, 0).loss
     assert second.task.judge(second.trainer.model, 0).loss < 1.2 * before
     second.trainer.step()

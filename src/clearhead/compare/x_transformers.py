@@ -49,8 +49,8 @@ def _side(name: str, config: TransformerConfig, layers: int) -> dict[str, object
         "ff_mult": config.d_ff / config.d_model,
         "ff_custom_activation": nn.ReLU(),
         "emb_dropout": config.dropout,
-        "attn_dropout": config.dropout,
-        "ff_dropout": config.dropout,
+        "attn_dropout": config.dropout_of("attention"),
+        "ff_dropout": config.dropout_of("activation"),
         "attn_sublayer_dropout": config.dropout,
         "ff_sublayer_dropout": config.dropout,
     }

@@ -7,7 +7,7 @@ from clearhead.errors import UserError
 
 
 def check_numbers(config: Any) -> None:
-    """Every field of a dataclass marked ``int``, ``bool`` or ``float`` must hold one.
+    """Every field marked ``int``, ``bool``, ``float`` or ``float | None`` must hold one.
 
     Raises:
         UserError: names the field, its value and what it should be. Sizes are 1 or
@@ -21,7 +21,8 @@ def check_numbers(config: Any) -> None:
                 _refuse(field.name, value, f"a whole number, {least} or more")
         if field.type is bool and type(value) is not bool:
             _refuse(field.name, value, "true or false")
-        if field.type is float and (type(value) not in (int, float) or not 0 <= value < 1):
+        share = field.type is float or (field.type == float | None and value is not None)
+        if share and (type(value) not in (int, float) or not 0 <= value < 1):
             _refuse(field.name, value, "a number, at least 0 and below 1")
 
 

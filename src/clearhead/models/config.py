@@ -29,7 +29,9 @@ class TransformerConfig:
     decoder_layers: int = 6
     h: int = 8
     d_ff: int = 2048
-    dropout: float = 0.1
+    dropout: float = 0.1  # of embeddings and of what every sublayer adds (section 5.4)
+    attention_dropout: float | None = None  # of attention weights; None: as `dropout`
+    activation_dropout: float | None = None  # inside feed-forward blocks; None: as `dropout`
     norm: Literal["pre", "post"] = "pre"
     tie_embeddings: bool = False  # source, target and projection share one matrix (section 3.4)
     pad_id: int = 0
@@ -57,6 +59,11 @@ class TransformerConfig:
                 f"{self.src_vocab_size} and tgt_vocab_size={self.tgt_vocab_size}; "
                 "give both the same size, or tie_embeddings=false"
             )
+
+    def dropout_of(self, part: Literal["attention", "activation"]) -> float:
+        """The rate of a place where the paper drops nothing, and the sources as everywhere."""
+        own = self.attention_dropout if part == "attention" else self.activation_dropout
+        return self.dropout if own is None else own
 
     @classmethod
     def preset(cls, name: str, vocab_size: int) -> Self:

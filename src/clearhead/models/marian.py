@@ -13,7 +13,6 @@ from clearhead.blocks import (
     BiasedLayerNormalization,
     HalvedPositionalEncoding,
     InputEmbeddings,
-    MultiHeadAttentionBlock,
     Parts,
     PlainEmbeddings,
 )
@@ -29,8 +28,8 @@ class MarianConfig(TransformerConfig):
 
     norm: Literal["pre", "post"] = "post"
     activation: str = "swish"
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
+    attention_dropout: float | None = 0.0
+    activation_dropout: float | None = 0.0
     scale_embedding: bool = True
     initial_std: float = 0.02
 
@@ -49,11 +48,8 @@ class MarianConfig(TransformerConfig):
             embeddings=InputEmbeddings if self.scale_embedding else PlainEmbeddings,
             positions=HalvedPositionalEncoding,
             normalization=BiasedLayerNormalization,
-            attention=lambda d_model, h, _: MultiHeadAttentionBlock(
-                d_model, h, self.attention_dropout
-            ),
-            feed_forward=lambda d_model, d_ff, _: ActivatedFeedForwardBlock(
-                d_model, d_ff, self.activation_dropout, curve
+            feed_forward=lambda d_model, d_ff, dropout: ActivatedFeedForwardBlock(
+                d_model, d_ff, dropout, curve
             ),
         )
 

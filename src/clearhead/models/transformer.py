@@ -167,8 +167,8 @@ def tie_weights(model: Transformer) -> None:
 def _encoder(config: TransformerConfig, parts: Parts) -> Encoder:
     layers = nn.ModuleList(
         EncoderBlock(
-            parts.attention(config.d_model, config.h, config.dropout),
-            parts.feed_forward(config.d_model, config.d_ff, config.dropout),
+            parts.attention(config.d_model, config.h, config.dropout_of("attention")),
+            parts.feed_forward(config.d_model, config.d_ff, config.dropout_of("activation")),
             config.dropout,
             lambda: _residual(config, parts),
         )
@@ -180,9 +180,9 @@ def _encoder(config: TransformerConfig, parts: Parts) -> Encoder:
 def _decoder(config: TransformerConfig, parts: Parts) -> Decoder:
     layers = nn.ModuleList(
         DecoderBlock(
-            parts.attention(config.d_model, config.h, config.dropout),
-            parts.attention(config.d_model, config.h, config.dropout),
-            parts.feed_forward(config.d_model, config.d_ff, config.dropout),
+            parts.attention(config.d_model, config.h, config.dropout_of("attention")),
+            parts.attention(config.d_model, config.h, config.dropout_of("attention")),
+            parts.feed_forward(config.d_model, config.d_ff, config.dropout_of("activation")),
             config.dropout,
             lambda: _residual(config, parts),
         )

@@ -9,7 +9,7 @@ from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
 from clearhead.text import Tokenizer
-from clearhead.training.translation_recipe import TranslationRecipe
+from clearhead.training.translation_recipe import Model, TranslationRecipe
 
 
 def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
@@ -27,7 +27,7 @@ def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
 def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
     """The sizes of `model.path`, or the preset with what the recipe changes in it."""
     m = recipe.model
-    dropout: dict[str, Any] = {} if m.dropout is None else {"dropout": m.dropout}
+    rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
     if m.path:
         config = TransformerConfig.load(Path(m.path) / "config.json")
         if config.src_vocab_size != vocab_size:
@@ -35,21 +35,20 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
                 f"the model in {m.path} has {config.src_vocab_size} pieces, the vocabulary "
                 f"{vocab_size}; leave vocabulary.path out to use the model's own"
             )
-        return dataclasses.replace(config, **dropout)
-    sizes: dict[str, Any] = {
-        name: value
-        for name in ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")
-        if (value := getattr(m, name)) is not None
-    }
+        return dataclasses.replace(config, **rates)
     return dataclasses.replace(
         TransformerConfig.preset(m.size, vocab_size),
         src_seq_len=m.seq_len,
         tgt_seq_len=m.seq_len,
         norm=m.norm,
         tie_embeddings=m.tie_embeddings,
-        **sizes,
-        **dropout,
+        **_given(m, "d_model", "encoder_layers", "decoder_layers", "h", "d_ff"),
+        **rates,
     )
+
+
+def _given(section: Model, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(section, name)) is not None}
 
 
 def make_plan(recipe: TranslationRecipe, tokenizer: Tokenizer) -> BatchPlan:

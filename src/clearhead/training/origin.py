@@ -15,7 +15,13 @@ from clearhead.training.recipe import Recipe
 
 LOOSE = ("optimizer", "run")  # sections that may change
 TIED_OF_RUN = ("dev_sentences",)  # but for this
-FREE = {"data.attribution", "model.dropout"}  # may change in the other sections
+# What may change in the other sections.
+FREE = {
+    "data.attribution",
+    "model.dropout",
+    "model.attention_dropout",
+    "model.activation_dropout",
+}
 BEFORE_TASKS = {"task": "translation"}  # what a run of an earlier clearhead leaves unsaid
 
 

@@ -43,6 +43,12 @@ class Model(Section):
     h: int | None = None
     d_ff: int | None = None
     dropout: float | None = Field(None, ge=0, lt=1)
+    attention_dropout: float | None = Field(
+        None, ge=0, lt=1, description="of attention weights; as dropout if left out"
+    )
+    activation_dropout: float | None = Field(
+        None, ge=0, lt=1, description="inside feed-forward blocks; as dropout if left out"
+    )
     norm: Literal["pre", "post"] = "pre"
     tie_embeddings: bool = True
     seq_len: int = Field(512, gt=1, description="longest sentence the model can ever read or write")
