@@ -11,8 +11,6 @@ cannot know how long the corpus is.
 """
 
 import argparse
-import resource
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -24,6 +22,8 @@ import numpy as np
 from clearhead.data import Pair, open_pairs
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
+from clearhead.fast.memory import resident_bytes
+from clearhead.training.memory import peak_resident
 
 WORDS = 30_000
 ROWS = 20
@@ -31,12 +31,7 @@ ROWS = 20
 
 def resident_megabytes() -> float:
     """Memory of this process now (Linux), or at most so far (elsewhere)."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(x for x in status.read_text(encoding="utf-8").split("\n") if "VmRSS" in x)
-        return int(line.split()[1]) / 1024
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (2**20 if sys.platform == "darwin" else 2**10)
+    return (resident_bytes() or 1e9 * peak_resident()) / 2**20
 
 
 class Table:

@@ -54,13 +54,13 @@ def give_back_gaps() -> bool:
     if now - _Watch.last < PAUSE or platform.libc_ver()[0] != "glibc":
         return False
     _Watch.last = now
-    resident = _resident_bytes()
+    resident = resident_bytes()
     has_grown = resident > GROWTH * _Watch.usual
     _Watch.usual = math.inf if has_grown else min(_Watch.usual, resident)
     return has_grown and bool(ctypes.CDLL(None).malloc_trim(0))
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
     """What this process holds in memory now; 0 where the system does not tell."""
     try:
         return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
