@@ -31,9 +31,11 @@ class Eole(nn.Module):
             warnings.simplefilter("ignore")
             build = library("eole.models.model").EncoderDecoderModel
             sizes = library("eole.config.models").TransformerModelConfig(**_sizes(config))
-        dropout = [config.dropout]
         run = SimpleNamespace(
-            dropout=dropout, attention_dropout=dropout, world_size=1, parallel_gpu=1
+            dropout=[config.dropout],
+            attention_dropout=[config.dropout_of("attention")],
+            world_size=1,
+            parallel_gpu=1,
         )
         vocabularies = {
             "src": _vocabulary(config, config.src_vocab_size),
