@@ -21,7 +21,7 @@ for seed in $seeds; do
   run=$runs/seed-$seed
 
   # 1. Train. So few sentences are soon known by heart: what counts is what keeps the
-  #    model from it (dropout, label smoothing, a small model) and many
+  #    model from it (weight decay, dropout, label smoothing, a small model) and many
   #    epochs. Watch the two curves part in curves.png.
   clearhead train multi30k --run-dir "$run" --set run.seed="$seed" \
     --set data.train="$data/train.en,$data/train.fr" \

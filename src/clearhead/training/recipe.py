@@ -38,7 +38,9 @@ class Optimizer(Section):
     warmup: int = Field(1000, ge=0, description="steps")
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = Field(1e-9, gt=0)
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: float = Field(
+        0.0, ge=0, description="times the learning rate: the share that a weight loses in a step"
+    )
     clip_norm: float = Field(1.0, ge=0, description="0: gradients are not clipped")
 
 
