@@ -50,6 +50,23 @@ def test_however_they_are_laid_out_the_sums_are_the_same(rows: int, outputs: int
     assert torch.equal(ReorderedSums(weight, steps)(x), expected)
 
 
+@pytest.mark.parametrize("rows", ROWS)
+def test_onednn_has_a_kernel_for_the_reordered_sums(
+    rows: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where it has none it falls back to a loop, `ref_int8`, a thousand times slower."""
+    if not ReorderedSums.exist():
+        pytest.skip("this processor does not multiply integers natively")
+    x = torch.randint(-127, 128, (rows, 48)).to(torch.int8)
+    weight, steps = torch.randint(-127, 128, (WIDE, 48)).to(torch.int8), torch.rand(WIDE)
+    sums = ReorderedSums(weight, steps)
+    with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
+        sums(x)
+    said = capfd.readouterr().out.splitlines()
+    (product,) = [line for line in said if ",exec,cpu,matmul," in line]
+    assert ",matmul,ref" not in product
+
+
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_company_in_a_batch_changes_nothing(outputs: int) -> None:
     x, weight, bias = torch.randn(70, 24), torch.randn(outputs, 24), torch.randn(outputs)
