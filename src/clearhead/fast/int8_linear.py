@@ -97,7 +97,7 @@ class ReorderedSums:
 
     @staticmethod
     def exist() -> bool:
-        """Made for processors that multiply integers natively; not in every torch."""
+        """Not in every torch; and without VNNI they are wrong: pairs of products fill 16 bits."""
         return multiplies_int8(torch.device("cpu")) and hasattr(
             torch.ops.onednn, "qlinear_pointwise"
         )
