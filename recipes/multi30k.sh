@@ -9,7 +9,7 @@
 # test sets are translated once, at the end.
 #
 # Machine: a seed takes an hour on two cores with bfloat16 units (AVX512-BF16), an hour and a half
-# on one of them, three and a quarter on one with AVX2 alone.
+# on one of them, two hours on two with AVX2 alone.
 # Needs sacremoses, for the second score: pip install 'clearhead[compare]'
 set -euo pipefail
 cd "$(dirname "$0")/.."
