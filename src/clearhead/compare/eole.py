@@ -1,7 +1,8 @@
 """EOLE, the successor of OpenNMT-py: a toolkit that people train translators with.
 
 It is raced in training only. Its package brings some forty others along
-(spaCy, FastAPI, …), so it is not in our extra: `pip install eole`.
+(spaCy, FastAPI, …) and wants another protobuf and sentencepiece than our constraints
+name, so it is not in our extra: `pip install eole`, best in an environment of its own.
 """
 
 import warnings
