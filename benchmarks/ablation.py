@@ -1,13 +1,12 @@
-"""What each trick of the training step is worth: the full set, and the full set without it.
+"""What each fast operation of a training step is worth: all of them, and all but one.
 
     python benchmarks/ablation.py
 
 One batch of 128 x 16 source and target tokens, d_model 256, h 4, d_ff 1024, 3 + 3
-layers, vocabulary 8,000, dropout 0.1, label smoothing 0.1. Every round gives each
-contestant two steps, of which the second is timed (the first brings its own memory
-back into place); the next round goes the other way round. The cost of leaving a trick
-out is taken round by round, its median shown; so is what R-Drop, two passes of every
-sentence that shall agree, adds.
+layers, vocabulary 8,000, dropout 0.1, label smoothing 0.1. In every round each candidate
+makes two steps, of which only the second is timed (the first fills the caches with its data);
+the next round runs in reverse order. The cost of leaving an operation out is computed round by
+round, and its median is shown; so is the cost of R-Drop, which needs two passes per sentence.
 """
 
 import argparse
@@ -17,36 +16,38 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
-from clearhead.blocks import decoder_mask, padding_mask, shift_right
-from clearhead.compare.race import Contestant, race
+from clearhead.compare.timing import Candidate, measure
 from clearhead.fast import FlatAdam, accelerate
 from clearhead.fast.accelerate import ON_CPU
-from clearhead.fast.memory import keep_freed_memory
 from clearhead.models import Transformer, TransformerConfig
-from clearhead.training.objective import consistent_loss, translation_loss
-from clearhead.training.precision import choose_ground
+from clearhead.training.device_settings import choose_device_settings
+from clearhead.training.objective import (
+    FUSED_LOSSES,
+    READABLE_LOSSES,
+    TokenLosses,
+    r_drop_loss,
+    translation_loss,
+)
 
 LR, SMOOTHING, CLIP = 1e-4, 0.1, 1.0
 Ids = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
-class Tricks:
-    """What a contestant does; all of it is what `clearhead train` does on a CPU."""
+class Settings:
+    """What a candidate does; the defaults are those of `clearhead train` on a CPU."""
 
     dtype: torch.dtype
-    twins: frozenset[str] = ON_CPU
-    fused_loss: bool = True
+    operations: frozenset[str] = ON_CPU
+    losses: TokenLosses = FUSED_LOSSES
     flat_optimizer: bool = True
-    kept_memory: bool = True
-    consistency: float = 0.0  # R-Drop's weight; no trick, but the recipes offer it
+    r_drop: float = 0.0  # its weight, as in a recipe
 
 
 class SeparateAdam:
-    """What `FlatAdam` replaces: torch's fused AdamW over the list of parameters, with masters."""
+    """torch's fused AdamW over the list of parameters, with float32 master weights of each."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
         self.masters = [nn.Parameter(p.detach().clone()) for p in model.parameters()]
@@ -68,47 +69,30 @@ class SeparateAdam:
 
 
 class Step:
-    """One update, with these tricks."""
+    """One update, with these settings."""
 
-    def __init__(self, config: TransformerConfig, tricks: Tricks, source: Ids, target: Ids) -> None:
+    def __init__(
+        self, config: TransformerConfig, settings: Settings, source: Ids, target: Ids
+    ) -> None:
         torch.manual_seed(1)
-        self.tricks, self.source, self.target = tricks, source, target
-        self.model = accelerate(Transformer.from_config(config), tricks.twins).train()
-        kind = self._flat if tricks.flat_optimizer else self._separate
+        self.settings, self.source, self.target = settings, source, target
+        self.model = accelerate(Transformer.from_config(config), settings.operations).train()
+        kind = self._flat if settings.flat_optimizer else self._separate
         self.update = kind()
 
     def __call__(self) -> float:
         """Returns how many target tokens it was."""
-        keep_freed_memory(self.tricks.kept_memory)
-        loss, tokens = self._fused() if self.tricks.fused_loss else self._readable()
-        loss.backward()
-        self.update(1 / tokens)
-        return float(tokens)
-
-    def _fused(self) -> tuple[Tensor, int]:
-        sides, alpha = (self.source, self.target), self.tricks.consistency
+        sides, alpha = (self.source, self.target), self.settings.r_drop
         if alpha:
-            losses = consistent_loss(self.model, *sides, SMOOTHING, alpha)
+            losses = r_drop_loss(self.model, *sides, SMOOTHING, alpha, self.settings.losses)
         else:
-            losses = translation_loss(self.model, *sides, SMOOTHING)
-        return losses.smoothed, losses.tokens
-
-    def _readable(self) -> tuple[Tensor, int]:
-        src, labels = torch.from_numpy(self.source), torch.from_numpy(self.target)
-        pad = self.model.config.pad_id
-        tgt = shift_right(labels, self.model.config.bos_id)
-        out = self.model(src, tgt, padding_mask(src, pad), decoder_mask(tgt, pad))
-        loss = F.cross_entropy(
-            out.flatten(0, 1),
-            labels.flatten(),
-            ignore_index=pad,
-            label_smoothing=SMOOTHING,
-            reduction="sum",
-        )
-        return loss, labels.numel()
+            losses = translation_loss(self.model, *sides, SMOOTHING, self.settings.losses)
+        losses.smoothed.backward()
+        self.update(1 / losses.tokens)
+        return float(losses.tokens)
 
     def _flat(self) -> Callable[[float], object]:
-        optimizer = FlatAdam(self.model, dtype=self.tricks.dtype)
+        optimizer = FlatAdam(self.model, dtype=self.settings.dtype)
 
         def update(scale: float) -> None:
             optimizer.accumulate()
@@ -117,26 +101,25 @@ class Step:
         return update
 
     def _separate(self) -> Callable[[float], object]:
-        return SeparateAdam(self.model, self.tricks.dtype).step
+        return SeparateAdam(self.model, self.settings.dtype).step
 
 
-def variants(full: Tricks) -> dict[str, Tricks]:
-    """The full set, and each trick alone taken away."""
-    found = {"all tricks": full}
-    for name in sorted(full.twins):
-        found[f"without {name}"] = replace(full, twins=full.twins - {name})
-    found["without fused loss"] = replace(full, fused_loss=False)
+def variants(full: Settings) -> dict[str, Settings]:
+    """All of them, and each alone left out."""
+    found = {"engine fast": full}
+    for name in sorted(full.operations):
+        found[f"without {name}"] = replace(full, operations=full.operations - {name})
+    found["without fused loss"] = replace(full, losses=READABLE_LOSSES)
     found["without flat optimizer"] = replace(full, flat_optimizer=False)
-    found["without kept memory"] = replace(full, kept_memory=False)
     if full.dtype != torch.float32:
         found["without bfloat16"] = replace(full, dtype=torch.float32)
-    found["with R-Drop"] = replace(full, consistency=4.0)
-    found["no trick, float32"] = Tricks(torch.float32, frozenset(), False, False, False)
+    found["with R-Drop"] = replace(full, r_drop=4.0)
+    found["engine readable, float32"] = Settings(torch.float32, frozenset(), READABLE_LOSSES)
     return found
 
 
 def main() -> None:
-    """Race and print a table."""
+    """Measure and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--rows", type=int, default=128, help="sentences in the batch")
@@ -149,16 +132,16 @@ def main() -> None:
     )
     shape = (2, arguments.rows, arguments.length)
     source, target = np.random.default_rng(1).integers(3, words, shape)
-    ground = choose_ground("cpu", "auto")
+    chosen = choose_device_settings("cpu", "auto")
     steps = [
-        Contestant(name, Step(config, tricks, source, target))
-        for name, tricks in variants(Tricks(ground.dtype)).items()
+        Candidate(name, Step(config, settings, source, target))
+        for name, settings in variants(Settings(chosen.dtype)).items()
     ]
-    laps = race(steps, arguments.rounds, run_up=1)
-    times = {name: [1e3 * lap.seconds for lap in own] for name, own in laps.items()}
-    print(f"{ground.why}, {torch.get_num_threads()} threads, torch {torch.__version__}")
-    print(f"{'step':26} {'ms':>7} {'costs, ms':>10} {'x all tricks':>13}")
-    full = times["all tricks"]
+    found = measure(steps, arguments.rounds, untimed_runs=1)
+    times = {name: [1e3 * one.seconds for one in own] for name, own in found.items()}
+    print(f"{chosen.reason}, {torch.get_num_threads()} threads, torch {torch.__version__}")
+    print(f"{'step':26} {'ms':>7} {'costs, ms':>10} {'x engine fast':>13}")
+    full = times["engine fast"]
     for name, values in times.items():
         more = statistics.median(a - b for a, b in zip(values, full, strict=True))
         times_as_long = statistics.median(a / b for a, b in zip(values, full, strict=True))

@@ -1,10 +1,10 @@
-"""What it costs to watch: a forward pass with one layer captured against the same one unwatched.
+"""The cost of capturing activations: a forward pass with one captured layer, and without.
 
     python benchmarks/capture.py [--rounds 15]
 
 The base size on its readable path, 8 sentences of 24 tokens, in pairs, rounds in alternating
-order. Watched is the output of one encoder layer, or the weights of one cross-attention; beside
-the time the largest difference of any output.
+order. Captured is the output of one encoder layer, or the weights of one cross-attention; the
+notes show the largest difference of any output.
 """
 
 import argparse
@@ -14,21 +14,20 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import decoder_mask, padding_mask
-from clearhead.compare.hardware import describe_machine
-from clearhead.compare.race import Contestant, race
-from clearhead.compare.results import Duel, Heat, Results
-from clearhead.compare.table import as_markdown
+from clearhead.compare.environment import describe_machine
+from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
+from clearhead.compare.timing import Candidate, measure
+from clearhead.decoding.precision import use_threads
 from clearhead.explain.capture import capture
 from clearhead.models import Transformer, TransformerConfig
-from clearhead.translation.threads import use_threads
 
-UNWATCHED = "unwatched"
-WATCHED = {
+PLAIN = "without capture"
+CAPTURED = {
     "one layer's output": "encoder.layers.2",
     "one cross-attention's weights": "decoder.layers.2.cross_attention_block.weights",
 }
-PASSES = 3  # in a lap
-BAR = 0.91  # of the unwatched rate: at most a tenth more time
+PASSES = 3  # per measurement
+TARGET = 0.91  # of the plain rate: at most a tenth more time
 
 
 def inputs(config: TransformerConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -38,7 +37,7 @@ def inputs(config: TransformerConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def main() -> None:
-    """Race and print a table."""
+    """Measure and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int)
@@ -64,17 +63,16 @@ def main() -> None:
 
         return run
 
-    paths: dict[str, str | None] = {UNWATCHED: None, **WATCHED}
-    runners = [Contestant(name, runner(name, path)) for name, path in paths.items()]
-    laps = race(runners, arguments.rounds)
+    paths: dict[str, str | None] = {PLAIN: None, **CAPTURED}
+    candidates = [Candidate(name, runner(name, path)) for name, path in paths.items()]
+    measurements = measure(candidates, arguments.rounds)
     notes = {
-        name: f"max Δ {float((out - found[UNWATCHED]).abs().max()):g}"
-        for name, out in found.items()
+        name: f"max Δ {float((out - found[PLAIN]).abs().max()):g}" for name, out in found.items()
     }
-    duels = [Duel(name, UNWATCHED, BAR) for name in WATCHED]
-    heat = Heat("Watching one layer", "passes/s", laps, duels, notes)
+    comparisons = [Comparison(name, PLAIN, TARGET) for name in CAPTURED]
+    benchmark = Benchmark("Capturing one layer", "passes/s", measurements, comparisons, notes)
     setting = "the base size, 6 + 6 layers, readable path, 8 sentences of 24 tokens"
-    print(as_markdown(Results("python benchmarks/capture.py", setting, machine, [heat])))
+    print(as_markdown(Results("python benchmarks/capture.py", setting, machine, [benchmark])))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-import hardware
+from clearhead.compare.environment import describe_machine
 
 RUNS = 7
 COMMANDS = {
@@ -24,7 +24,7 @@ def main() -> None:
     program = shutil.which("clearhead")
     if program is None:
         raise SystemExit("clearhead is not on the PATH; install the project first")
-    print(hardware.describe())
+    print(describe_machine())
     for name, arguments in COMMANDS.items():
         times = [_seconds([program, *arguments]) for _ in range(RUNS + 1)][1:]
         print(f"{name:36} {statistics.median(times):.2f} s  ({min(times):.2f} to {max(times):.2f})")

@@ -5,8 +5,8 @@
 The weights are random, the same on both sides. Transformers reads 32 at a time, padded to the
 longest of them, attention by sdpa, the mean under the mask: in the given order, as its own
 pipelines do, and by the rule of sentence-transformers, which sorts by length first. Lengths are
-log-normal, 5 to 128 tokens, a median of 24. Each note says how far a contestant's vectors are
-from those of sorted transformers in float32.
+log-normal, 5 to 128 tokens, a median of 24. Each note gives the distance of a candidate's
+vectors from those of sorted transformers in float32.
 """
 
 import argparse
@@ -23,34 +23,40 @@ import torch
 import transformers
 from torch import Tensor
 
-from clearhead.compare.hardware import describe_machine
-from clearhead.compare.race import Contestant, fastest, race
-from clearhead.compare.results import Duel, Heat, Results, distinct, write_json
-from clearhead.compare.table import as_markdown
-from clearhead.decoding.precision import multiplies_bfloat16, multiplies_int8
+from clearhead.compare.environment import describe_machine
+from clearhead.compare.results import (
+    Benchmark,
+    Comparison,
+    Results,
+    as_markdown,
+    distinct,
+    write_json,
+)
+from clearhead.compare.timing import Candidate, fastest, measure
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.pipelines.encoding import Text
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained import from_pretrained
 
-BAR, BATCH, SEED = 1.5, 32, 20181011
+TARGET, BATCH, SEED = 1.5, 32, 20181011
 OURS, THEIRS, SORTED = "clearhead", "transformers", "transformers, sorted"
 
 
 @dataclass
 class Embedding:
-    """One contestant; keeps its vectors."""
+    """One candidate; keeps its vectors."""
 
     embed: Callable[[], Tensor]
     found: Tensor | None = None
 
     def __call__(self) -> float:
-        """Returns how many sentences were read."""
+        """Returns the number of sentences."""
         self.found = self.embed()
         return len(self.found)
 
 
 def draw(sentences: int, vocabulary: int) -> list[list[int]]:
-    """Random ids, as many as sentences have."""
+    """Random ids with the lengths of real sentences."""
     rng = random.Random(SEED)
     lengths = [
         min(128, max(5, round(rng.lognormvariate(math.log(24), 0.6)))) for _ in range(sentences)
@@ -84,19 +90,16 @@ def by_ours(reader: TextModel, texts: list[list[int]]) -> Tensor:
     return torch.stack(reader.read(rows, lambda ids, hidden: list(hidden.mean(dim=1))))
 
 
-def muster(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embedding]]:
-    """Everybody whose number format this processor multiplies natively."""
+def collect(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embedding]]:
+    """All candidates in the precisions that this processor supports natively."""
     model = from_pretrained(folder)
-    short = multiplies_bfloat16(torch.device("cpu"))
-    precisions = [
-        "float32",
-        *["bfloat16"] * short,
-        *["int8"] * multiplies_int8(torch.device("cpu")),
-    ]
-    for name in precisions:
-        reader = TextModel(model, None, name)  # type: ignore[arg-type]
-        yield f"{OURS}, {name}", Embedding(lambda reader=reader: by_ours(reader, texts))
-    for dtype in [torch.float32, *[torch.bfloat16] * short]:
+    has_bfloat16 = multiplies_bfloat16(torch.device("cpu"))
+    kinds = [("float32", "native"), ("int8", "native"), ("float32", "readable")]
+    for precision, engine in kinds:
+        reader = TextModel(model, None, precision, engine, torch.get_num_threads())  # type: ignore[arg-type]
+        run = partial(by_ours, reader, texts)
+        yield f"{OURS}, {engine}, {precision}", Embedding(run)
+    for dtype in [torch.float32, *[torch.bfloat16] * has_bfloat16]:
         peer = transformers.BertModel.from_pretrained(
             folder, attn_implementation="sdpa", dtype=dtype
         )
@@ -106,11 +109,11 @@ def muster(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embeddin
             yield f"{name}, {precision}", Embedding(read)
 
 
-def notes(everybody: dict[str, Embedding]) -> Iterator[tuple[str, str]]:
-    """How far from transformers in float32."""
-    exact = everybody[f"{SORTED}, float32"].found
+def notes(candidates: dict[str, Embedding]) -> Iterator[tuple[str, str]]:
+    """The distance from transformers in float32."""
+    exact = candidates[f"{SORTED}, float32"].found
     assert exact is not None
-    for name, own in everybody.items():
+    for name, own in candidates.items():
         assert own.found is not None
         found = own.found.float()
         cosine = torch.cosine_similarity(found, exact).min()
@@ -118,11 +121,11 @@ def notes(everybody: dict[str, Embedding]) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Race, then print the table."""
+    """Measure, then print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for option, value in (("threads", 2), ("sentences", 1000), ("rounds", 5), ("layers", 12)):
         parser.add_argument(f"--{option}", type=int, default=value)
-    parser.add_argument("--json", type=Path, help="keep the laps in this file")
+    parser.add_argument("--json", type=Path, help="save every measurement in this file")
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     torch.manual_seed(SEED)
@@ -132,22 +135,23 @@ def main() -> None:
     texts = draw(chosen.sentences, config.vocab_size)
     with TemporaryDirectory() as folder:
         transformers.BertModel(config).save_pretrained(folder)
-        everybody = dict(muster(Path(folder), texts))
-        contestants = [Contestant(name, own) for name, own in everybody.items()]
-        laps = race(contestants, chosen.rounds, warmup=1, say=lambda line: print(line, flush=True))
-    best = fastest(laps, OURS), fastest(laps, THEIRS)
-    duels = [
-        *(Duel(f"{OURS}, {p}", f"{peer}, {p}", BAR) for peer in (THEIRS, SORTED)
-          for p in ("float32", "bfloat16") if f"{peer}, {p}" in laps),
-        Duel(str(best[0]), str(best[1]), BAR),
+        candidates = dict(collect(Path(folder), texts))
+        runs = [Candidate(name, own) for name, own in candidates.items()]
+        found = measure(runs, chosen.rounds, progress=lambda line: print(line, flush=True))
+    best = fastest(found, OURS), fastest(found, THEIRS)
+    ours = f"{OURS}, native, float32"
+    comparisons = [
+        *(Comparison(ours, f"{peer}, float32", TARGET) for peer in (THEIRS, SORTED)),
+        Comparison(ours, f"{OURS}, readable, float32"),
+        Comparison(str(best[0]), str(best[1]), TARGET),
     ]  # fmt: skip
     tokens = sum(map(len, texts))
-    heat = Heat(
-        f"Embedding, {len(texts):,} sentences, {tokens:,} tokens", "sentences/s", laps,
-        distinct(duels), dict(notes(everybody)),
+    benchmark = Benchmark(
+        f"Embedding, {len(texts):,} sentences, {tokens:,} tokens", "sentences/s", found,
+        distinct(comparisons), dict(notes(candidates)),
     )  # fmt: skip
     setting = f"BERT base with {chosen.layers} layers, random weights, the mean of all tokens"
-    results = Results("python benchmarks/embedding.py", setting, machine, [heat])
+    results = Results("python benchmarks/embedding.py", setting, machine, [benchmark])
     if chosen.json:
         write_json(results, chosen.json)
     print(as_markdown(results))

@@ -4,7 +4,7 @@
 
 MODEL is the directory of a BERT that read text without labels (`clearhead train masked`). Each
 way of fine-tuning gets the same labelled sentences of the grammar, the same steps, and its own
-usual learning rate for a model of this size; all are judged on sentences of the test split. The
+usual learning rate for a model of this size; all are evaluated on sentences of the test split. The
 last row starts from random weights of the same shape: what reading without labels was worth.
 """
 
@@ -14,10 +14,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import hardware
 import torch
 
-from clearhead.evaluation.labelled import LabelVerdict, judge_labelled
+from clearhead.compare.environment import describe_machine
+from clearhead.evaluation.labelled import LabelEvaluation, evaluate_labelled
 from clearhead.pretrained import load, save_pretrained
 from clearhead.training.recipe_file import load_recipe
 from clearhead.training.session import start
@@ -39,7 +39,7 @@ class Outcome:
     learned: int
     added: int
     seconds: float
-    verdict: LabelVerdict
+    evaluation: LabelEvaluation
 
 
 def main() -> None:
@@ -48,15 +48,15 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--labels", type=int, default=300, help="labelled sentences")
     parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--test", type=int, default=1000, help="sentences judged")
+    parser.add_argument("--test", type=int, default=1000, help="test sentences")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     arguments = parser.parse_args()
-    print(hardware.describe())
+    print(describe_machine())
     with tempfile.TemporaryDirectory() as folder:
         for task in arguments.tasks:
             print(f"\n{TASKS[task]}: {arguments.labels} labelled sentences,", end=" ")
-            print(f"{arguments.steps} steps of 32, judged on {arguments.test:,} others\n")
-            print("| what learns | numbers | kept per task | seconds | accuracy | macro F1 |")
+            print(f"{arguments.steps} steps of 32, evaluated on {arguments.test:,} others\n")
+            print("| trained | parameters | kept per task | seconds | accuracy | macro F1 |")
             print("|---|---|---|---|---|---|")
             for number, name in enumerate(WAYS):
                 place = Path(folder) / f"{task}-{number}"
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, task: str, name: str, place: Path) -> Out
         f"model.path={base}",
         f"data.train=grammar:train:{arguments.labels}",
         "data.dev=grammar:dev:100",
-        f"tune.how={how}",
+        f"tune.method={how}",
         f"optimizer.peak_lr={rate}",
         f"optimizer.warmup={max(1, arguments.steps // 20)}",
         f"run.steps={arguments.steps}",
@@ -90,8 +90,8 @@ def run(arguments: argparse.Namespace, task: str, name: str, place: Path) -> Out
     adapter = best / "adapter" / "adapter_model.safetensors"
     kept = adapter if adapter.exists() else best / "model.safetensors"
     added = learned * 4 if how == "frozen" else kept.stat().st_size
-    verdict = judge_labelled(best, f"grammar:test:{arguments.test}")
-    return Outcome(learned, added, seconds, verdict)
+    evaluation = evaluate_labelled(best, f"grammar:test:{arguments.test}")
+    return Outcome(learned, added, seconds, evaluation)
 
 
 def forget(model: Path, directory: Path) -> None:
@@ -103,7 +103,7 @@ def forget(model: Path, directory: Path) -> None:
 
 
 def row(name: str, outcome: Outcome) -> str:
-    found = outcome.verdict.confusion
+    found = outcome.evaluation.confusion
     return (
         f"| {name} | {outcome.learned:,} | {outcome.added / 1e6:.2f} MB | {outcome.seconds:.0f} | "
         f"{100 * found.accuracy:.1f} % | {100 * found.macro_f1:.1f} % |"

@@ -1,11 +1,12 @@
-"""GPT-2 writes: tokens a second, ours against `generate` of transformers, in one run.
+"""Text generation with GPT-2: tokens per second, ours against `generate` of transformers.
 
     python benchmarks/generation.py [--rows 1 16] [--tokens 128] [--prompt 32] [--rounds 5]
 
-Same random weights on both sides, prompts of random ids, greedy, every contestant once a round,
-rounds in alternating order; ratios are taken round by round, their median shown. Both sides
-multiply float32; what ours does in fewer bits is shown beside it. `--sampling` draws from the
-50 likeliest instead (other random numbers on either side, so other texts).
+Same random weights on both sides, prompts of random ids, greedy, every candidate once per round,
+rounds in alternating order; ratios are computed round by round, their median shown. Theirs computes
+in float32; ours in float32 and int8 with the native engine, in float32 with the readable one.
+`--sampling` draws from the 50 most probable tokens instead (with different random numbers on
+either side, so the texts differ).
 """
 
 import argparse
@@ -14,19 +15,19 @@ from typing import Any
 
 import torch
 import transformers
-from writers import OURS, THEIRS, Ids, Writer, heat, same_weights
+from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
-from clearhead.compare.hardware import describe_machine
-from clearhead.compare.results import Heat, Results
-from clearhead.compare.table import as_markdown
-from clearhead.decoding.causal_engine import CausalEngine
+from clearhead.compare.environment import describe_machine
+from clearhead.compare.results import Benchmark, Results, as_markdown
+from clearhead.decoding.causal import CausalEngine
+from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate
-from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.decoding.native_causal import native_causal_engine
+from clearhead.decoding.precision import use_threads
 from clearhead.models import Gpt
-from clearhead.translation.threads import use_threads
 
 SIZES: dict[str, dict[str, int]] = {
-    "gpt2": {},  # 12 layers, 768 wide, 50,257 words: 124 M weights
+    "gpt2": {},  # 12 layers, 768 wide, 50,257 tokens: 124 M parameters
     "tiny": {
         "n_embd": 48,
         "n_layer": 2,
@@ -66,26 +67,27 @@ def writers(
     options = SamplingOptions(
         max_new_tokens=tokens, temperature=1.0 if sampling else 0.0, ignore_eos=True
     )
-    for precision in ("float32", "bfloat16", "int8"):
-        engine = CausalEngine.of(ours, precision, len(prompts))
-        yield f"{OURS}, {precision}", Writer(_ours(engine, options), prompts)
+    for precision in ("float32", "int8"):
+        native = native_causal_engine(ours, precision == "int8", torch.get_num_threads())
+        yield f"{OURS}, native, {precision}", Writer(_ours(native, options), prompts)
+    yield f"{OURS}, readable, float32", Writer(_ours(CausalEngine.of(ours), options), prompts)
 
 
 def _ours(engine: CausalEngine, options: SamplingOptions) -> Callable[[Ids], Ids]:
     return lambda prompts: [one.ids for one in generate(engine, prompts, options, None, 10**6)]
 
 
-def one_heat(
+def one_benchmark(
     pair: tuple[Any, Gpt], rows: int, shape: tuple[int, int], rounds: int, sampling: bool
-) -> Heat:
+) -> Benchmark:
     """One batch size."""
     length, tokens = shape
     most = pair[1].config.vocab_size
     prompts = torch.randint(0, most, (rows, length)).tolist()
     manner = "sampling from 50" if sampling else "greedy"
     title = f"Batch {rows}, prompts of {length}, {tokens} tokens, {manner}"
-    everyone = dict(writers(pair, prompts, tokens, sampling))
-    return heat(title, everyone, rounds, (lambda *_: "") if sampling else _note)
+    every_writer = dict(writers(pair, prompts, tokens, sampling))
+    return benchmark(title, every_writer, rounds, (lambda *_: "") if sampling else _note)
 
 
 def _note(found: Ids, expected: Ids) -> str:
@@ -99,7 +101,7 @@ def _agreeing(one: list[int], other: list[int]) -> int:
 
 
 def main() -> None:
-    """Race and print tables."""
+    """Measure and print tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="gpt2")
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 16])
@@ -113,15 +115,16 @@ def main() -> None:
     machine = describe_machine()
     pair = models(arguments.size)
     shape = arguments.prompt, arguments.tokens
-    heats = [
-        one_heat(pair, rows, shape, arguments.rounds, arguments.sampling) for rows in arguments.rows
+    benchmarks = [
+        one_benchmark(pair, rows, shape, arguments.rounds, arguments.sampling)
+        for rows in arguments.rows
     ]
     c = pair[1].config
     setting = (
-        f"GPT-2 of {c.layers} layers, d_model {c.d_model}, {c.vocab_size:,} words, random weights; "
-        f"transformers {transformers.__version__}"
+        f"GPT-2 of {c.layers} layers, d_model {c.d_model}, {c.vocab_size:,} tokens, random "
+        f"weights; transformers {transformers.__version__}"
     )
-    print(as_markdown(Results("python benchmarks/generation.py", setting, machine, heats)))
+    print(as_markdown(Results("python benchmarks/generation.py", setting, machine, benchmarks)))
 
 
 if __name__ == "__main__":

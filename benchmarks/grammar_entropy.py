@@ -1,13 +1,13 @@
-"""How near a causal language model comes to the best that any model could do.
+"""The cross-entropy of a causal language model above the lowest possible one.
 
     clearhead train causal --run-dir runs/causal
     python benchmarks/grammar_entropy.py runs/causal/best
 
-The sentences of `measured:COUNT` are drawn from a grammar in which every sentence has an exact
-probability p. The mean of -log p is the entropy: what a model that knew the grammar would need
-for a sentence. Fresh sentences are drawn, and the same ones scored by both: the difference of
-the two means has a much smaller error than either. The model's side is an upper bound, for it
-counts one way of cutting a sentence into pieces, the one that the tokenizer takes.
+The sentences of `measured:COUNT` are drawn from a grammar in which the probability p of each
+sentence is known. The mean of -log p is the entropy, the lowest cross-entropy that a model can
+reach. Grammar and model score the same new sentences, because the difference of the two means
+has a much smaller error than either mean. The model's value is an upper bound: it counts only
+the tokenization that the tokenizer produces.
 """
 
 import argparse
@@ -24,16 +24,16 @@ from clearhead.data.weighted_english import Measured, english_grammar, probabili
 from clearhead.models import Gpt
 from clearhead.pretrained import load
 
-BAR = 0.03
-SEED = 2026  # training and its dev set have seed 0 unless told otherwise
+TARGET = 0.03
+SEED = 2026  # training and its dev set have seed 0 by default
 
 
 def main() -> None:
     """Score and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path, help="directory of a causal model: RUN/best")
-    parser.add_argument("--sentences", type=int, default=1000, help="fresh ones, drawn anew")
-    parser.add_argument("--seed", type=int, default=SEED, help="of the fresh sentences")
+    parser.add_argument("--sentences", type=int, default=1000, help="number of new sentences")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the new sentences")
     arguments = parser.parse_args()
     began = time.perf_counter()
     sentences = list(Measured(arguments.sentences, arguments.seed))
@@ -41,8 +41,8 @@ def main() -> None:
     if not isinstance(model, Gpt):
         parser.error(f"{arguments.model} holds a {type(model).__name__}, expected a causal model")
     ids = tokenizer.encode_batch(sentences)
-    sign = tokenizer.signs["eos"]
-    theirs = nats_of(model, [[*row, sign] for row in ids], sign)
+    eos_id = tokenizer.special_ids["eos"]
+    theirs = nats_of(model, [[*row, eos_id] for row in ids], eos_id)
     truth = [-math.log(probability(sentence)) for sentence in sentences]
     for line in table(truth, theirs, sum(len(row) + 1 for row in ids)):
         print(line)
@@ -50,14 +50,14 @@ def main() -> None:
 
 
 @torch.inference_mode()
-def nats_of(model: Gpt, texts: Sequence[list[int]], sign: int) -> list[float]:
-    """The surprise of a model at each text, sign after it included.
+def nats_of(model: Gpt, texts: Sequence[list[int]], eos_id: int) -> list[float]:
+    """The negative log-probability of each text with its EOS token.
 
-    Texts stand in rows as in training: one behind the other, each whole, signs between them.
+    As in training, a row contains several whole texts with EOS tokens between them.
     """
     found: list[float] = []
     for rows in _groups(_rows(texts, model.config.seq_len), 32):
-        ids = torch.full((len(rows), 1 + max(sum(map(len, row)) for row in rows)), sign)
+        ids = torch.full((len(rows), 1 + max(sum(map(len, row)) for row in rows)), eos_id)
         for line, row in zip(ids, rows, strict=True):
             flat = [i for text in row for i in text]
             line[1 : len(flat) + 1] = torch.tensor(flat)
@@ -85,7 +85,7 @@ def table(truth: Sequence[float], theirs: Sequence[float], tokens: int) -> Itera
     gaps = [ours - best for ours, best in zip(theirs, truth, strict=True)]
     entropy, gap = statistics.fmean(truth), statistics.fmean(gaps)
     grammar, count = english_grammar(), len(truth)
-    yield "| nats a sentence | mean | standard error |"
+    yield "| nats per sentence | mean | standard error |"
     yield "|---|---|---|"
     yield f"| entropy of derivations, exact | {grammar.derivation_entropy:.3f} | 0 |"
     yield f"| the grammar on these sentences | {entropy:.3f} | {_error(truth):.3f} |"
@@ -95,12 +95,12 @@ def table(truth: Sequence[float], theirs: Sequence[float], tokens: int) -> Itera
     yield ""
     per_token = count / tokens
     yield (
-        f"perplexity a token: {math.exp((entropy + gap) * per_token):.3f}, "
+        f"perplexity per token: {math.exp((entropy + gap) * per_token):.3f}, "
         f"at best {math.exp(entropy * per_token):.3f}"
     )
     low, share = gap / entropy, f"{100 * gap / entropy:.2f} % ± {100 * _error(gaps) / entropy:.2f}"
-    verdict = "within" if low <= BAR else "beyond"
-    yield f"above the entropy by {share} %: {verdict} the bar of {100 * BAR:.0f} %"
+    result = "within" if low <= TARGET else "beyond"
+    yield f"above the entropy by {share} %: {result} the target of {100 * TARGET:.0f} %"
 
 
 def _error(values: Sequence[float]) -> float:

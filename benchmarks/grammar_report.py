@@ -1,20 +1,19 @@
-"""What a model trained on the built-in grammar has learned, split by split, in one table.
+"""A table of what a model trained on the built-in grammar has learned, by split.
 
     python benchmarks/grammar_report.py runs/first_light [--sentences 1000] [--beam-size 4]
 
-Exact match on sentences of each kind that training never saw, the phenomena it gets
-wrong most often, and the alignment error rate of its best cross-attention head on
-the test split. The bars are those of the first_light recipe.
+Exact match on unseen sentences of each kind, the phenomena with most errors, and the alignment
+error rate of the best cross-attention head on the test split. The targets are those of the
+first_light recipe.
 """
 
 import argparse
 from pathlib import Path
 
-import hardware
-
 from clearhead import Translator
+from clearhead.compare.environment import describe_machine
+from clearhead.evaluation.evaluation import Evaluation, evaluate
 from clearhead.evaluation.examples import read_examples
-from clearhead.evaluation.judge import Verdict, judge
 
 SPLITS = ("dev", "test", "held_out_words", "held_out_constructions", "long")
 BARS = {"test": 99.0, "held_out_words": 95.0}  # percent exact match
@@ -29,36 +28,38 @@ def main() -> None:
     parser.add_argument("--beam-size", type=int, default=4)
     arguments = parser.parse_args()
     translator = Translator.from_pretrained(arguments.model)
-    print(hardware.describe())
-    print(f"{arguments.sentences:,} sentences a split, beam size {arguments.beam_size}\n")
+    print(describe_machine())
+    print(f"{arguments.sentences:,} sentences per split, beam size {arguments.beam_size}\n")
     print("| split | exact match | bar | BLEU | wrong most often |\n|---|---|---|---|---|")
     for split in SPLITS:
-        verdict = examine(translator, split, arguments.sentences, arguments.beam_size)
-        print(row(split, verdict), flush=True)
-        if verdict.alignment is not None:
-            alignment = alignment_lines(verdict)
+        evaluation = examine(translator, split, arguments.sentences, arguments.beam_size)
+        print(row(split, evaluation), flush=True)
+        if evaluation.alignment is not None:
+            alignment = alignment_lines(evaluation)
     print(f"\n{alignment}")
 
 
-def examine(translator: Translator, split: str, sentences: int, beam_size: int) -> Verdict:
+def examine(translator: Translator, split: str, sentences: int, beam_size: int) -> Evaluation:
     """Alignment is measured on the test split only."""
     examples = read_examples(f"grammar:{split}:{sentences}")
     found = translator.translate(examples.sources, beam_size=beam_size)
-    return judge(examples, found, translator=translator if split == "test" else None)
+    return evaluate(examples, found, translator=translator if split == "test" else None)
 
 
-def row(split: str, verdict: Verdict) -> str:
-    exact = verdict.exact_match
+def row(split: str, evaluation: Evaluation) -> str:
+    exact = evaluation.exact_match
     assert exact is not None  # it is the grammar corpus
     wrong = sorted(exact.by_phenomenon.items(), key=lambda item: item[1].percent)
     worst = ", ".join(f"{n} {c.right} of {c.total}" for n, c in wrong[:3] if c.right < c.total)
     percent, bar = exact.overall.percent, BARS.get(split)
-    judged = "as it is" if bar is None else f"≥ {bar:g} %: {met(percent >= bar)}"
-    return f"| {split} | {percent:.2f} % | {judged} | {verdict.scores.bleu.value:.2f} | {worst} |"
+    target = "none" if bar is None else f"≥ {bar:g} %: {met(percent >= bar)}"
+    return (
+        f"| {split} | {percent:.2f} % | {target} | {evaluation.scores.bleu.value:.2f} | {worst} |"
+    )
 
 
-def alignment_lines(verdict: Verdict) -> str:
-    found = verdict.alignment
+def alignment_lines(evaluation: Evaluation) -> str:
+    found = evaluation.alignment
     assert found is not None
     best, error = found.best, 100 * found.best.error
     return (

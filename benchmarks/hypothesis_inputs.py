@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clearhead.translation import DecodingOptions, Translator
-from clearhead.translation.writer import Writer
+from clearhead.translation.lines import Writer
 
 CHARACTER = st.characters(codec=None, exclude_characters="\n")
 PIECES = ["I", "the", "cat", "Mr.", "e.g.", "Yes.", "No?", "3.14", "…", "«", "»", "x"]

@@ -42,7 +42,7 @@ from torch import Tensor
 
 from clearhead.models.weights import read_tensors
 from clearhead.training.checkpoint import FILE, load_checkpoint
-from clearhead.training.logbook import read_metrics
+from clearhead.training.metrics import read_metrics
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import build_recipe
 from clearhead.training.run_directory import UNFINISHED
@@ -72,23 +72,23 @@ class Board:
         """Have the session's parts say when they begin."""
         for phase, owner, name in (
             (STEPPING, session.trainer, "step"),
-            (EVALUATING, session.task, "judge"),
-            (EVALUATING, session.reporter, "verdict"),
-            (SAVING, session.keeper, "keep_judged"),
-            (SAVING, session.keeper, "keep_last"),
-            (SAVING, session.keeper, "keep_average"),
+            (EVALUATING, session.task, "validate"),
+            (EVALUATING, session.reporter, "validation"),
+            (SAVING, session.checkpoints, "save_validated"),
+            (SAVING, session.checkpoints, "save_last"),
+            (SAVING, session.checkpoints, "save_average"),
             (SAVING, session.trainer, "save"),
         ):
-            setattr(owner, name, self._told(phase, session, getattr(owner, name)))
+            setattr(owner, name, self._reported(phase, session, getattr(owner, name)))
 
-    def _told(
+    def _reported(
         self, phase: str, session: Session, part: Callable[..., object]
     ) -> Callable[..., object]:
-        def told(*arguments: object) -> object:
+        def reported(*arguments: object) -> object:
             self.write(phase, session.progress.step)
             return part(*arguments)
 
-        return told
+        return reported
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Tally:
 
 
 def make_recipe(folder: Path) -> Recipe:
-    """A model of 12,000 numbers on a made-up language; checkpoint every 7 of 150 steps."""
+    """A model of 12,000 parameters on an artificial language; checkpoint every 7 of 150 steps."""
     rng = random.Random(1)
     for name, count in (("train.tsv", 1000), ("dev.tsv", 10)):
         rows = [rng.choices(list(WORDS), k=rng.randint(2, 9)) for _ in range(count)]

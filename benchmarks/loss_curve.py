@@ -1,16 +1,16 @@
-"""The fast and the readable training path from one seed: do their loss curves agree?
+"""The fast and the readable engine from one seed: do their loss curves agree?
 
     python benchmarks/loss_curve.py                    # 200 steps at full size, some minutes
     python benchmarks/loss_curve.py --steps 20
 
 d_model 256, h 4, d_ff 1,024, 3 + 3 layers, vocabulary 8,000, batches of 128 x 16 tokens, in
 float32, without dropout. The readable path is the plain blocks, `torch.nn.functional.cross_entropy`
-and `torch.optim.AdamW`; the fast one is what `clearhead train` does, with the paper's warm-up. Both
-see the same batches, whose sides copy each other in reverse, so that there is something to learn.
+and `torch.optim.AdamW`; the fast one is what `clearhead train` does with `run.engine: fast`, with
+the paper's warm-up. Both see the same batches, whose targets are the reversed sources.
 
-Training doubles a difference again and again: two runs that part by the last bit of a number part
-visibly in the end. So a third run goes beside them, the readable path once more with one matrix
-changed in its last bits: a difference of that size is rounding, a larger one an error.
+Training amplifies differences: two runs that differ in the last bit of one weight differ visibly
+in the end. So a third run repeats the readable path with the last bits of one matrix changed: a
+difference of that size is rounding, a larger one an error.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def make_model() -> Transformer:
 
 
 class Readable:
-    """The formulas, and torch's optimiser."""
+    """The formulas, and torch's optimizer."""
 
     def __init__(self, model: Transformer) -> None:
         self.model = model
@@ -100,7 +100,7 @@ def nudged(model: Transformer) -> Transformer:
 
 
 def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Source and its reverse, of 4 to 16 tokens, filled up with padding."""
+    """Source and its reverse, of 4 to 16 tokens, padded."""
     # Words near the front of the vocabulary come more often, as in a language.
     ranks = torch.rand(BATCH, LENGTH, generator=generator).pow(3) * (VOCABULARY - 4)
     source = ranks.long() + 4

@@ -1,10 +1,11 @@
-"""OPUS-MT's shape writes: tokens a second, ours against `generate` of transformers, in one run.
+"""Translation with OPUS-MT's sizes: tokens per second, ours against transformers.
 
     python benchmarks/marian.py [--rows 1 32] [--beams 1 4] [--tokens 32] [--rounds 5]
 
-Same random weights on both sides, sources of random ids, every translation so many tokens long,
-every contestant once a round, rounds in alternating order; ratios are taken round by round, their
-median shown. Both sides multiply float32; what ours does in fewer bits is shown beside it.
+Same random weights on both sides, sources of random ids, every translation equally long, every
+candidate once per round, rounds in alternating order; ratios are computed round by round, their
+median shown. Theirs computes in float32; ours in float32 and int8 with the native engine, in
+float32 with the readable one.
 """
 
 import argparse
@@ -13,17 +14,18 @@ from typing import Any
 
 import torch
 import transformers
-from writers import OURS, THEIRS, Ids, Writer, heat, same_weights
+from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
-from clearhead.compare.hardware import describe_machine
-from clearhead.compare.results import Heat, Results
-from clearhead.compare.table import as_markdown
-from clearhead.decoding import DecodingOptions, Engine, decode
+from clearhead.compare.environment import describe_machine
+from clearhead.compare.results import Benchmark, Results, as_markdown
+from clearhead.decoding import DecodingOptions, Engine, ReadableEngine
+from clearhead.decoding.native import NativeEngine
+from clearhead.decoding.precision import use_threads
 from clearhead.models.marian import Marian
-from clearhead.translation.threads import use_threads
+from clearhead.models.native import native_model
 
 SIZES: dict[str, dict[str, int]] = {
-    # opus-mt-en-fr: 6 + 6 layers, 512 wide, 59,514 words: 75 M weights
+    # opus-mt-en-fr: 6 + 6 layers, 512 wide, 59,514 tokens: 75 M parameters
     "opus": {
         "vocab_size": 59_514,
         "d_model": 512,
@@ -80,21 +82,27 @@ def writers(
 
     yield THEIRS, Writer(write, sources)
     options = DecodingOptions(beam_size=beams, max_length=tokens, min_length=tokens - 1)
-    for precision in ("float32", "bfloat16", "int8"):
-        engine = Engine.of(ours, precision)
-        yield f"{OURS}, {precision}", Writer(_ours(engine, options), sources)
+    for precision in ("float32", "int8"):
+        native = NativeEngine(
+            ours.config, native_model(ours, precision == "int8"), torch.get_num_threads()
+        )
+        yield f"{OURS}, native, {precision}", Writer(_ours(native, options), sources)
+    readable = ReadableEngine.of(ours)
+    yield f"{OURS}, readable, float32", Writer(_ours(readable, options), sources)
 
 
 def _ours(engine: Engine, options: DecodingOptions) -> Callable[[Ids], Ids]:
-    return lambda sources: [best[0].ids for best in decode(engine, sources, options)]
+    return lambda sources: [best[0].ids for best in engine.decode(sources, options)]
 
 
-def one_heat(pair: tuple[Any, Marian], rows: int, beams: int, tokens: int, rounds: int) -> Heat:
+def one_benchmark(
+    pair: tuple[Any, Marian], rows: int, beams: int, tokens: int, rounds: int
+) -> Benchmark:
     """One batch size, one beam."""
     most = pair[1].config.tgt_vocab_size - 1
     sources = [[*row, 0] for row in torch.randint(1, most, (rows, tokens - 1)).tolist()]
     title = f"Batch {rows}, beam {beams}, {tokens} tokens in, {tokens} out"
-    return heat(title, dict(writers(pair, sources, tokens, beams)), rounds, _note)
+    return benchmark(title, dict(writers(pair, sources, tokens, beams)), rounds, _note)
 
 
 def _note(found: Ids, expected: Ids) -> str:
@@ -107,7 +115,7 @@ def _same(one: list[int], other: list[int]) -> bool:
 
 
 def main() -> None:
-    """Race and print tables."""
+    """Measure and print tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="opus")
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 32])
@@ -119,17 +127,17 @@ def main() -> None:
     use_threads(arguments.threads)
     machine = describe_machine()
     pair = models(arguments.size)
-    heats = [
-        one_heat(pair, rows, beams, arguments.tokens, arguments.rounds)
+    benchmarks = [
+        one_benchmark(pair, rows, beams, arguments.tokens, arguments.rounds)
         for beams in arguments.beams
         for rows in arguments.rows
     ]
     c = pair[1].config
     setting = (
         f"Marian of {c.encoder_layers} + {c.decoder_layers} layers, d_model {c.d_model}, "
-        f"{c.tgt_vocab_size:,} words, random weights; transformers {transformers.__version__}"
+        f"{c.tgt_vocab_size:,} tokens, random weights; transformers {transformers.__version__}"
     )
-    print(as_markdown(Results("python benchmarks/marian.py", setting, machine, heats)))
+    print(as_markdown(Results("python benchmarks/marian.py", setting, machine, benchmarks)))
 
 
 if __name__ == "__main__":

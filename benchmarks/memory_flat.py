@@ -11,6 +11,7 @@ cannot know how long the corpus is.
 """
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -22,8 +23,7 @@ import numpy as np
 from clearhead.data import Pair, open_pairs
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
-from clearhead.fast.memory import resident_bytes
-from clearhead.training.memory import peak_resident
+from clearhead.training.metrics import peak_resident
 
 WORDS = 30_000
 ROWS = 20
@@ -31,7 +31,11 @@ ROWS = 20
 
 def resident_megabytes() -> float:
     """Memory of this process now (Linux), or at most so far (elsewhere)."""
-    return (resident_bytes() or 1e9 * peak_resident()) / 2**20
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 1e9 * peak_resident() / 2**20
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 class Table:
@@ -50,7 +54,7 @@ class Table:
 
 
 def write_lines(path: Path, count: int) -> None:
-    """Random short sentences of made-up words, 5 to 12 a side."""
+    """Random short sentences of random words, 5 to 12 per side."""
     random = np.random.default_rng(0)
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for _ in range(0, count, 1_000):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clearhead.training.logbook import read_metrics
+from clearhead.training.metrics import read_metrics
 
 METRICS = {"bleu": "sacreBLEU", "chrf": "chrF", "bleu_as_papers": "as papers score"}
 

@@ -2,7 +2,7 @@
 
     python benchmarks/training_speed.py --only didactic
 
-The race itself is `clearhead bench training`; this is its old name, with its options.
+The same as `clearhead bench training`, with the same options.
 """
 
 import sys

@@ -11,9 +11,8 @@ import statistics
 import time
 from pathlib import Path
 
-import hardware
-
 from clearhead import Translator
+from clearhead.compare.environment import describe_machine
 from clearhead.data.corpus import open_pairs
 
 
@@ -34,7 +33,7 @@ def main() -> None:
             lines, beam_size=arguments.beam_size, batch_tokens=arguments.batch_tokens
         )
         rates.append(len(lines) / (time.perf_counter() - began))
-    print(hardware.describe())
+    print(describe_machine())
     print(
         f"{len(lines)} lines, beam {arguments.beam_size}: {statistics.median(rates):.0f} lines/s "
         f"({min(rates):.0f} to {max(rates):.0f})"

@@ -1,4 +1,4 @@
-"""A contestant that writes tokens, and the models that both sides write with."""
+"""Candidates that generate tokens, and models with the same weights on both sides."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,48 +8,53 @@ from typing import Any
 import torch
 import transformers
 
-from clearhead.compare.race import Contestant, race
-from clearhead.compare.results import Duel, Heat
-from clearhead.export.quiet import quiet
+from clearhead.compare.results import Benchmark, Comparison
+from clearhead.compare.timing import Candidate, measure
+from clearhead.export.exporting import quiet
 from clearhead.pretrained import from_pretrained
 
-BAR = 1.5
+TARGET = 1.5
 THEIRS = "transformers generate, float32"
 OURS = "clearhead"
 Ids = list[list[int]]
 
 
 class Writer:
-    """One contestant; remembers what it wrote."""
+    """One candidate; keeps the tokens of its last run."""
 
     def __init__(self, write: Callable[[Ids], Ids], given: Ids) -> None:
         self.write, self.given = write, given
         self.found: Ids = []
 
     def __call__(self) -> float:
-        """Returns how many tokens were written."""
+        """Returns the number of tokens."""
         self.found = self.write(self.given)
         return sum(map(len, self.found))
 
 
 def same_weights(theirs: Any, noise: float) -> tuple[Any, Any]:
-    """Their fresh model, with so much noise on every weight, and ours with the same weights."""
+    """Their new model with noise added to every weight, and ours with the same weights."""
     theirs = theirs.eval()
     transformers.utils.logging.disable_progress_bar()
     with torch.no_grad(), TemporaryDirectory() as folder, quiet():
-        for parameter in theirs.parameters():  # a fresh bias is 0, a fresh model says one word
+        for parameter in theirs.parameters():  # a new bias is 0, a new model repeats one token
             parameter.add_(torch.randn_like(parameter), alpha=noise)
         theirs.save_pretrained(Path(folder))
         return theirs, from_pretrained(folder)
 
 
-def heat(
-    title: str, everyone: dict[str, Writer], rounds: int, note: Callable[[Ids, Ids], str]
-) -> Heat:
-    """They race; `note` says of what one wrote, and what transformers wrote, how alike it is."""
-    laps = race([Contestant(name, run) for name, run in everyone.items()], rounds, say=print)
-    expected = everyone[THEIRS].found
-    notes = {name: note(run.found, expected) for name, run in everyone.items()}
-    ours = [name for name in laps if name != THEIRS]
-    duels = [Duel(name, THEIRS, BAR if "float32" in name else None) for name in ours]
-    return Heat(title, "tokens/s", laps, duels, {n: text for n, text in notes.items() if text})
+def benchmark(
+    title: str, writers: dict[str, Writer], rounds: int, note: Callable[[Ids, Ids], str]
+) -> Benchmark:
+    """Time all; `note` describes the agreement of tokens with those of transformers."""
+    candidates = [Candidate(name, run) for name, run in writers.items()]
+    found = measure(candidates, rounds, progress=print)
+    expected = writers[THEIRS].found
+    notes = {name: note(run.found, expected) for name, run in writers.items()}
+    comparisons = [
+        Comparison(name, THEIRS, TARGET if "float32" in name else None)
+        for name in found
+        if name != THEIRS
+    ]
+    notes = {name: text for name, text in notes.items() if text}
+    return Benchmark(title, "tokens/s", found, comparisons, notes)

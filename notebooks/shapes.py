@@ -14,21 +14,20 @@
 """
 # The shape walkthrough
 
-A Transformer is a chain of tensors. Whoever can say, at every link, *which axes the tensor
-has and what each of them counts*, understands the machine. This notebook lets the machine
-say it itself: `trace` runs any module once and writes down every operation, with the axes by
-name and by number.
+A Transformer is a chain of tensors. To understand it, know for every tensor *which axes it has and
+what each of them counts*. `trace` runs any module once and shows this for every operation, with the
+names and sizes of the axes, and its formula.
 
-The names are always the same few:
+The names are always the same:
 
 | axis | counts |
 | :--- | :--- |
-| `batch` | sentences that are computed together |
+| `batch` | sentences that are processed together |
 | `src_len`, `tgt_len` | tokens of the source, of the target (`seq_len` where there is only one) |
-| `d_model` | numbers that describe one token |
-| `h`, `d_k` | heads, and the numbers that each of them gets: `d_model = h · d_k` |
-| `d_ff` | the wide space inside the feed-forward block |
-| `vocab` | words that can be read or said |
+| `d_model` | features of one token |
+| `h`, `d_k` | heads, and the features of each of them: `d_model = h · d_k` |
+| `d_ff` | features inside the feed-forward block |
+| `vocab` | tokens of the vocabulary |
 """
 
 # %%
@@ -47,19 +46,19 @@ from clearhead.blocks import (
 )
 from clearhead.explain import trace
 
-torch.manual_seed(2017)
+_ = torch.manual_seed(2017)
 
 # %% [markdown]
 # ## 1. From ids to vectors
 #
-# A batch of 32 sentences, 100 tokens each, is a table of whole numbers: `(batch, seq_len)`.
-# The embedding looks every id up in a table of vectors, and an axis appears that was not there
-# before: `d_model`. The positional encoding then *adds* a table of waves. Its table is made for
-# the longest sentence and for no batch at all, `(1, max_seq_len, d_model)`, so it is cut to the
-# sentence and laid over every sentence of the batch.
+# A batch of 32 sentences of 100 tokens each is a matrix of integers: `(batch, seq_len)`.
+# The embedding looks up a vector for every id, which creates the axis `d_model`. The positional
+# encoding then *adds* a table of sines and cosines. The table is made for the maximum length
+# and a batch of 1, `(1, max_seq_len, d_model)`, so it is cut to the length of the sentences and
+# broadcast over the batch.
 #
-# Unfold the last row: *broadcasting* is shown there, dimension by dimension. The 1 is stretched
-# to 32, without a copy; the other two axes must be equal, and are.
+# Expand the last row to see *broadcasting*, dimension by dimension. The 1 is expanded to 32,
+# without a copy; the other two axes must be equal, and are.
 
 # %%
 ids = torch.randint(3, 1000, (32, 100))
@@ -69,19 +68,21 @@ trace(front, ids)
 # %% [markdown]
 # ## 2. Inside attention
 #
-# Here the axes dance. Follow `d_model` (green): three projections keep it, then a **view** cuts
-# it into `h` heads of `d_k` numbers, and a **transpose** puts the heads beside the batch, for
-# what happens now happens in every head alone:
+# Follow `d_model` (green): three projections keep it, then a **view** splits it into `h` heads of
+# `d_k` features, and a **transpose** moves the heads next to the batch, because the following
+# operations run in every head separately:
 #
-# - `QKᵀ`: the sum runs over `d_k`, which disappears; what stays is one score for every pair of
-#   tokens, `(batch, h, seq_len, seq_len)`. This is why attention costs the *square* of the length.
-# - the softmax runs over the last axis: for every query the weights of all keys sum to 1.
-# - weights × V: this time the sum runs over the keys, and `d_k` is back.
+# - `QKᵀ`: the sum runs over `d_k`, which disappears; the result is one score for every pair of
+#   tokens, `(batch, h, seq_len, seq_len)`. This is why the cost of attention grows with the
+#   *square* of the length.
+# - The softmax runs over the last axis: for every query the weights of all keys sum to 1.
+# - weights × V: the sum runs over the keys, and `d_k` is back.
 #
-# Then the same way back: transpose, join the heads, project.
+# Then the same steps in reverse: transpose, concatenate the heads, project.
 #
-# Look at the column *bytes*: a view and a transpose take none. They only say how the same numbers
-# are to be read. (Joining the heads does cost: after a transpose the numbers do not lie in order.)
+# Look at the column *bytes*: a view and a transpose take none. They only change how the same
+# elements are indexed. (Concatenating the heads makes a copy: after a transpose the elements are
+# not contiguous.)
 
 # %%
 x = torch.randn(2, 10, 512)
@@ -92,9 +93,9 @@ trace(attention, x, x, x)
 # ### Two sequences
 #
 # In cross-attention the queries come from the target and the keys and values from the source.
-# The scores are now no square: `(batch, h, tgt_len, src_len)`, a row for every word that is
-# written, a column for every word that was read. The mask hides the filling of the source; it
-# says the same for every head and every query, so two of its axes are 1.
+# The scores are not square now: `(batch, h, tgt_len, src_len)`, a row for every target token, a
+# column for every source token. The mask hides the padding of the source; it is the same for
+# every head and every query, so two of its axes are 1.
 
 # %%
 target, memory = torch.randn(2, 7, 512), torch.randn(2, 10, 512)
@@ -103,22 +104,22 @@ source_ids[1, 6:] = 0  # the second sentence is shorter
 trace(attention, target, memory, memory, padding_mask(source_ids, 0))
 
 # %% [markdown]
-# ## 3. Everything that leaves shapes alone
+# ## 3. Blocks that keep the shape
 #
-# Norm and feed-forward work on every token alone: `batch` and `seq_len` pass through untouched.
-# The norm's mean has `keepdim=True`, so that its axis stays behind as a 1 and broadcasting finds
-# its place again. The feed-forward block holds two thirds of a layer's weights, and its FLOPs say
-# the same.
+# The norm and the feed-forward block process every token separately: `batch` and `seq_len` stay
+# unchanged. The mean in the norm has `keepdim=True`, so that its axis remains as a 1 and can be
+# broadcast. The feed-forward block has two thirds of the parameters of an encoder layer, and about
+# as large a share of its FLOPs.
 
 # %%
 trace(nn.Sequential(LayerNormalization(512), FeedForwardBlock(512, 2048, 0.1)).eval(), x)
 
 # %% [markdown]
-# ## 4. The whole machine
+# ## 4. The whole model
 #
-# One pass of training: ids of the source and of the target in, log-probabilities of every next
-# word out. Equal layers are drawn once. Fold it open where you like, and every row links to the
-# line of code that did it.
+# One forward pass of training: source and target ids in, log-probabilities of every next token out.
+# Equal layers are shown once. Expand any block; every row names the line of code that it comes
+# from.
 
 # %%
 model = build_transformer(1000, 1200, 100, 100, d_model=64, N=3, h=4, d_ff=256).eval()
@@ -127,23 +128,23 @@ whole = trace(model, src, tgt, padding_mask(src, 0), decoder_mask(tgt, 0))
 whole.root.arrow()
 
 # %% [markdown]
-# The trace is data, too. Which operations need the most arithmetic?
+# A trace is also data. Which operations take the most arithmetic?
 
 # %%
 for row in sorted(whole.rows(), key=lambda row: -row.flops)[:5]:
     print(f"{row.flops:>12,} FLOPs  {row.path}: {row.what}, {row.output}")
 
 # %% [markdown]
-# ## 5. When it breaks
+# ## 5. Shape errors
 #
-# Everybody's first attention has a shape error, and torch's message speaks of `mat1` and
-# `size of tensor a`. A trace does not raise: it ends where the module broke, and explains which
-# axis met which, where both came from, and what was probably forgotten.
+# Most first versions of attention have a shape error, and torch's message is about `mat1` and
+# `size of tensor a`. A trace does not raise: it ends at the error, and explains which axes differ,
+# where both were created, and what was probably forgotten.
 
 
 # %%
 class MyAttention(nn.Module):
-    """Almost right."""
+    """Attention with one mistake."""
 
     def __init__(self, d_model: int, h: int) -> None:
         super().__init__()
@@ -157,7 +158,7 @@ class MyAttention(nn.Module):
         return x.view(x.shape[0], x.shape[1], self.h, self.d_k).transpose(1, 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Attention of x on itself."""
+        """Self-attention."""
         query, key, value = (
             self.split(self.w_q(x)),
             self.split(self.w_k(x)),
@@ -170,23 +171,29 @@ class MyAttention(nn.Module):
 trace(MyAttention(512, 8), x)
 
 # %% [markdown]
-# ### The ones that do not break
+# Ids of the wrong type are explained in the same way:
+
+# %%
+print(trace(front, torch.randn(32, 100)).mistake)
+
+# %% [markdown]
+# ### Mistakes that raise no error
 #
-# Worse is the slip that fits by accident. Split the heads without a transpose, and every shape is
-# right and every number wrong: tokens and heads are shuffled into each other. Torch cannot know;
-# the trace follows the axes by name and marks the row with ⚠.
+# Worse is a mistake that fits by accident. If the heads are split without a transpose, every shape
+# is right and every value is wrong: tokens and heads are mixed. Torch cannot detect this; the
+# trace follows the axes by name and marks the row with ⚠.
 
 
 # %%
 class Shuffled(MyAttention):
-    """The shapes are right. Nothing else is."""
+    """The shapes are right, the values are not."""
 
     def split(self, x: Tensor) -> Tensor:
         """Reads (seq_len, d_model) row by row as (h, seq_len, d_k)."""
         return x.reshape(x.shape[0], self.h, x.shape[1], self.d_k)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Attention of x on itself, or so it seems."""
+        """Self-attention with mixed axes."""
         query, key, value = (
             self.split(self.w_q(x)),
             self.split(self.w_k(x)),
@@ -199,14 +206,14 @@ class Shuffled(MyAttention):
 shuffled = trace(Shuffled(512, 8), x)
 for row in shuffled.rows():
     for doubt in row.doubts:
-        print(f"⚠ {row.place.short if row.place else ''} {doubt}")
+        print(f"⚠ {row.location.short if row.location else ''} {doubt}")
 
 # %% [markdown]
-# ## 6. Your turn
+# ## 6. Your own modules
 #
 # `trace(your_module, *its_inputs)` takes any `nn.Module`. Names come from your argument names
 # (`src`, `x`, `mask` …), from your attributes (`self.h`, `self.num_heads` …) and from your own
-# expressions. If your tensors count something else, say so:
+# expressions. If your axes are others, give their names:
 
 # %%
 cells = torch.randn(4, 50, 16)

@@ -1,36 +1,36 @@
 #!/usr/bin/env bash
-# Fine-tuning: a small BERT that has only read sentences learns to say what they are.
+# Fine-tuning: a small BERT, pre-trained on sentences, learns to classify them.
 #
 #   recipes/classification.sh [OPTIONS OF clearhead train classification ...]
 #
-# Machine: two CPU cores are enough, a few minutes. Nothing is downloaded: the built-in grammar
-# makes the sentences, and because it makes each from a tree it knows the truth about them:
-# of a sentence its construction (object, copula, relative, wh_why, …), of a word what it does.
+# Machine: two CPU cores, a few minutes. Nothing is downloaded: the built-in grammar generates the
+# sentences from trees, so their labels are known: the construction of a sentence (object, copula,
+# relative, wh_why, …) and the role of each word.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${RUN_DIR:-runs/classification}
 base=${MODEL:-$runs/base/best}
 small=(${SMALL:-})  # options for the first step and the third, as tests give them
 
-# 1. A model that has read: 15 % of all words are hidden and it says which they were. No label is
-#    involved. Skipped where MODEL names a BERT or ESM-2 directory of yours.
+# 1. Pre-training without labels: 15 % of all tokens are masked, and the model predicts them.
+#    Skipped if MODEL is the directory of a BERT or ESM-2.
 if [ -z "${MODEL:-}" ] && [ ! -e "$base/model.safetensors" ]; then
   clearhead train masked --run-dir "$runs/base" "${small[@]}"
 fi
 
-# 2. What there is to learn: 300 sentences with a label, most of them of a few constructions.
+# 2. Show the training data: 300 labelled sentences; a few constructions are frequent, most are rare.
 python - <<'PY'
 from collections import Counter
-from clearhead.data.labelled_grammar import labelled_sentences
+from clearhead.data.labelled_readers import labelled_sentences
 texts = labelled_sentences("grammar:train:300")
 for text in texts[:6]:
     print(f"{text.text:50} {text.label}")
 print(Counter(text.label for text in texts).most_common())
 PY
 
-# 3. Learn it. LoRA: the trained matrices stay as they are, and beside each matrix that makes
-#    queries and values two thin ones learn. At each evaluation every label has its line: the
-#    accuracy looks good long before the rare ones are found, so `best` goes by macro F1.
+# 3. Fine-tune with LoRA: the pre-trained matrices stay frozen, and low-rank adapters of the query
+#    and value projections are trained. Each validation reports every label. Accuracy is high long
+#    before the rare labels are learned, so macro F1 selects the best checkpoint.
 clearhead train classification --run-dir "$runs/lora" --set "model.path=$base" \
   --set data.train=grammar:train:300 --set data.dev=grammar:dev:300 \
   --set data.attribution="clearhead's own grammar" \
@@ -40,12 +40,12 @@ clearhead train classification --run-dir "$runs/lora" --set "model.path=$base" \
 clearhead classify --model "$runs/lora/best" "Why did the baker leave?" \
   "There is a cat under the table." "She is taller than Paul."
 
-# 5. The same for words: what each does in its sentence. "that" is the hard one: it begins a
-#    relative clause, connects two clauses, or points at a noun.
+# 5. Label each word with its role. "that" is difficult: it is a relative pronoun, a conjunction
+#    or a demonstrative.
 clearhead train tagging --run-dir "$runs/tags" --set "model.path=$base" \
   --set data.train=grammar:train:300 --set data.dev=grammar:dev:300 \
   --set optimizer.peak_lr=1.0e-2 --set run.steps=300 --set run.eval_every=100 "$@"
 clearhead classify --model "$runs/tags/best" "I think that that woman sold the house that she loved."
 
-# 6. Was it worth to let everything learn? And what would a model know that never read?
+# 6. Compare LoRA with full fine-tuning, a frozen encoder, and a model without pre-training.
 python benchmarks/finetuning.py "$base" --steps "${STEPS:-300}" --test "${TEST:-1000}"

@@ -1,39 +1,39 @@
 #!/usr/bin/env bash
-# A small BERT that fills in hidden words, in about five minutes.
+# Pre-train a small BERT on masked words, in about five minutes.
 #
 #   recipes/masked.sh [OPTIONS OF clearhead train ...]
 #
-# Machine: two CPU cores are enough. Nothing is downloaded: the sentences are the English
-# side of clearhead's own grammar.
+# Machine: two CPU cores. Nothing is downloaded: the sentences are the English side of
+# clearhead's grammar.
 #
-# Your own text instead: clearhead train masked --set data.train=my.txt
-# (paragraphs are texts; one in twenty is kept to be judged on).
+# With your own text: clearhead train masked --set data.train=my.txt
+# (each paragraph is a text; one in twenty is kept for validation).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 run=${RUN_DIR:-runs/masked}
 
-# 1. See what the model is asked: 15 % of the words are chosen; most become a mask, some
-#    another word, some stay. In each epoch they are others.
+# 1. Show the inputs: 15 % of the tokens are selected; most of them become the mask token, some
+#    a random token, and some stay unchanged. Each epoch selects different ones.
 python - <<'PY'
-from clearhead.data.masking import Vocabulary, hide
+from clearhead.data.masking import Vocabulary, mask_tokens
 from clearhead.data.texts import Texts
 from clearhead.text.learning import learn_wordpiece
 import numpy as np
 texts = Texts("grammar:train:2000")
 tokenizer = learn_wordpiece(texts, 900)
-signs = tokenizer.signs
-vocabulary = Vocabulary(tokenizer.vocab_size, tuple(signs.values()), signs["mask"])
+special = tokenizer.special_ids
+vocabulary = Vocabulary(tokenizer.vocab_size, tuple(special.values()), special["mask"])
 for epoch, text in enumerate([*texts][:1] * 4):
     ids = np.array([tokenizer.encode(text)])
-    print(" ".join(tokenizer.piece(i) for i in hide(ids, vocabulary, 1, epoch).ids[0]))
+    print(" ".join(tokenizer.piece(i) for i in mask_tokens(ids, vocabulary, 1, epoch).ids[0]))
 PY
 
-# 2. Train. The loss looks at hidden places only, so a step teaches a sixth of what it
-#    teaches a causal model, but each word is seen with both its sides. In the samples a
-#    word in brackets was hidden; behind an arrow stands what the model said instead.
+# 2. Train. Only masked positions contribute to the loss, about a sixth of those of a causal
+#    model, but each prediction uses the words on both sides. In the samples, a masked word is
+#    in brackets; a wrong prediction follows an arrow.
 clearhead train masked --run-dir "$run" "$@"
 
-# 3. Use it.
+# 3. Predict masked words.
 clearhead fill-mask --model "$run/best" "The old baker will [MASK] the bread." \
   "Is [MASK] singing in the garden?"
 

@@ -1,7 +1,8 @@
-"""What every test stands on: no network, no window, one thread, the same inputs in CI."""
+"""Settings of all tests: no network, no window, one thread, the same inputs in CI; slow tests."""
 
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# A shared machine may stall any example, so time is no verdict. In CI the same
-# inputs are drawn on every run: a red build must be red for everybody.
+# A shared machine may stall any example, so there is no deadline. In CI the same inputs are drawn
+# on every run, so that a failure there can be repeated anywhere.
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
+SLOW = Path(__file__).with_name("slow.txt")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -34,3 +36,18 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def slow_tests() -> list[str]:
+    """The lines of slow.txt."""
+    lines = SLOW.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow.txt."""
+    beginnings = tuple(slow_tests())
+    for item in items:
+        if item.nodeid.startswith(beginnings):
+            item.add_marker(pytest.mark.slow)

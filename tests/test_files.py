@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save, atomic_write
+from clearhead.files import (
+    CHECKSUMS,
+    atomic_save,
+    atomic_write,
+    record_checksums,
+    verify_checksum,
+)
 
 
 def test_text_is_written_as_utf8_with_unix_line_ends(tmp_path: Path) -> None:
@@ -87,3 +93,74 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
         atomic_write(link, content)
         assert link.is_symlink() and target.read_text(encoding="utf-8") == content
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "far", link])
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_an_existing_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch(mode)
+    path.chmod(mode)
+    atomic_write(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch(0o600)
+    seen = []
+    atomic_save(path, lambda temporary: seen.append(stat.S_IMODE(temporary.stat().st_mode)))
+    assert seen == [0o600]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_a_new_file_has_the_permissions_of_the_umask(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        atomic_write(tmp_path / "a", "x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o666 & ~umask
+
+
+def recorded(directory: Path) -> Path:
+    atomic_write(directory / "a.json", "[1, 22, 333]")
+    record_checksums(directory, ["a.json"])
+    return directory / "a.json"
+
+
+@pytest.mark.parametrize("position", range(12))
+def test_any_changed_byte_is_noticed(position: int, tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+    verify_checksum(path)
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="is damaged: its checksum differs") as caught:
+        verify_checksum(path)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_file_that_is_written_again_has_no_old_checksum(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+    atomic_write(path, "something else")
+    verify_checksum(path)  # as after a kill before the new checksum was written
+
+
+def test_a_directory_without_checksums_is_read(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+    (tmp_path / CHECKSUMS).unlink()
+    path.write_bytes(b"?")
+    verify_checksum(path)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"crc32": 3}', "[" * 100_000, "\xff"])
+def test_damaged_checksums_are_one_line_and_can_be_written_anew(
+    content: str, tmp_path: Path
+) -> None:
+    path = recorded(tmp_path)
+    (tmp_path / CHECKSUMS).write_text(content, encoding="latin-1")
+    with pytest.raises(UserError, match="is damaged") as caught:
+        verify_checksum(path)
+    assert "\n" not in str(caught.value)
+    recorded(tmp_path)
+    verify_checksum(path)

@@ -25,7 +25,7 @@ __all__ = ["Transformer", "Translator", "__version__", "build_transformer", "pip
 
 
 def __getattr__(name: str) -> object:
-    """Fetch a public name from its room on first use (PEP 562)."""
+    """Import a public name from its package at its first use (PEP 562)."""
     if name not in _HOME:
         raise AttributeError(f"module 'clearhead' has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)

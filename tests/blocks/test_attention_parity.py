@@ -13,8 +13,8 @@ from clearhead.blocks import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from clearhead.compare.proofs.proof import scramble
-from clearhead.compare.proofs.same_weights import copy_weights, same_attention, same_linear
+from clearhead.compare.proofs.proof import randomize
+from clearhead.compare.proofs.shared_weights import attention_pairs, copy_weights, linear_pairs
 from tests.blocks.twins import (
     BATCH,
     D_K,
@@ -57,8 +57,8 @@ def hidden(mask: Tensor | None) -> Tensor | None:
 def test_multi_head_attention_is_torchs(mask: Tensor, bias: bool, dtype: torch.dtype) -> None:
     ours = MultiHeadAttentionBlock(D_MODEL, HEADS, 0.0, bias=bias)
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True, dtype=dtype)
-    scramble(ours, dtype)
-    same = list(same_attention(ours, theirs))
+    randomize(ours, dtype)
+    same = list(attention_pairs(ours, theirs))
     copy_weights(same)
     inputs = twice(
         random(BATCH, QUERY, D_MODEL, dtype=dtype),
@@ -75,8 +75,8 @@ def test_multi_head_attention_is_torchs(mask: Tensor, bias: bool, dtype: torch.d
 def test_the_padding_mask_is_torchs_key_padding_mask_with_the_sign_turned() -> None:
     ours = MultiHeadAttentionBlock(D_MODEL, HEADS, 0.0)
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True, dtype=torch.float64)
-    scramble(ours, torch.float64)
-    copy_weights(same_attention(ours, theirs))
+    randomize(ours, torch.float64)
+    copy_weights(attention_pairs(ours, theirs))
     q, k = torch.randn(BATCH, QUERY, D_MODEL).double(), torch.randn(BATCH, KEY, D_MODEL).double()
     ids = WORDS.long() * 9  # filling is id 0
     x = ours(q, k, k, padding_mask(ids, pad_id=0))
@@ -102,12 +102,12 @@ def test_scaled_dot_product_attention_is_torchs(mask: Tensor | None, dtype: torc
 def test_chapter_3_multi_head_attention_is_the_block(dtype: torch.dtype) -> None:
     chapter_3 = MultiHeadAttention(D_MODEL, HEADS)
     block = MultiHeadAttentionBlock(D_MODEL, HEADS, 0.0)
-    scramble(chapter_3, dtype)
+    randomize(chapter_3, dtype)
     block.to(dtype)
     same = [
         pair
         for name in "qkvo"
-        for pair in same_linear(getattr(chapter_3, f"W_{name}"), getattr(block, f"w_{name}"))
+        for pair in linear_pairs(getattr(chapter_3, f"W_{name}"), getattr(block, f"w_{name}"))
     ]
     copy_weights(same)
     inputs = twice(random(BATCH, QUERY, D_MODEL, dtype=dtype))
@@ -122,7 +122,7 @@ def test_chapter_3_multi_head_attention_is_the_block(dtype: torch.dtype) -> None
 def test_self_attention_is_one_head_without_an_output_projection(dtype: torch.dtype) -> None:
     ours = SelfAttention(D_MODEL)
     theirs = nn.MultiheadAttention(D_MODEL, 1, batch_first=True, dtype=dtype)
-    scramble(ours, dtype)
+    randomize(ours, dtype)
     with torch.no_grad():
         linears = (ours.W_q, ours.W_k, ours.W_v)
         theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in linears]))

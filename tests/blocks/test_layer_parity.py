@@ -19,8 +19,8 @@ from clearhead.blocks import (
     ResidualConnection,
     look_ahead_mask,
 )
-from clearhead.compare.proofs.proof import scramble
-from clearhead.compare.proofs.same_weights import copy_weights, same_layer, same_norm
+from clearhead.compare.proofs.proof import randomize
+from clearhead.compare.proofs.shared_weights import copy_weights, layer_pairs, norm_pairs
 from tests.blocks.twins import (
     BATCH,
     D_FF,
@@ -90,8 +90,8 @@ def target(dtype: torch.dtype) -> Tensor:
 @both_orders
 def test_encoder_block_is_torchs_layer(pre_norm: bool, dtype: torch.dtype) -> None:
     ours, theirs = encoder_block(pre_norm), encoder_layer(dtype, pre_norm)
-    scramble(ours, dtype)
-    same = list(same_layer(ours, theirs))
+    randomize(ours, dtype)
+    same = list(layer_pairs(ours, theirs))
     copy_weights(same)
     (x,), (y,) = inputs = twice(source(dtype))
     outputs = ours(x, SRC_MASK), theirs(y, src_key_padding_mask=~SRC)
@@ -102,8 +102,8 @@ def test_encoder_block_is_torchs_layer(pre_norm: bool, dtype: torch.dtype) -> No
 @both_orders
 def test_decoder_block_is_torchs_layer(pre_norm: bool, dtype: torch.dtype) -> None:
     ours, theirs = decoder_block(pre_norm), decoder_layer(dtype, pre_norm)
-    scramble(ours, dtype)
-    same = list(same_layer(ours, theirs))
+    randomize(ours, dtype)
+    same = list(layer_pairs(ours, theirs))
     copy_weights(same)
     (x, memory), (y, their_memory) = inputs = twice(target(dtype), source(dtype))
     outputs = (
@@ -121,9 +121,9 @@ def test_encoder_is_torchs_stack(dtype: torch.dtype) -> None:
     ours = Encoder(nn.ModuleList(encoder_block() for _ in range(LAYERS)), exact_norm())
     norm = nn.LayerNorm(D_MODEL, eps=0.0, dtype=dtype)
     theirs = nn.TransformerEncoder(encoder_layer(dtype), LAYERS, norm, enable_nested_tensor=False)
-    scramble(ours, dtype)
-    same = [s for pair in zip(ours.layers, theirs.layers, strict=True) for s in same_layer(*pair)]
-    same += same_norm(ours.norm, theirs.norm)
+    randomize(ours, dtype)
+    same = [s for pair in zip(ours.layers, theirs.layers, strict=True) for s in layer_pairs(*pair)]
+    same += norm_pairs(ours.norm, theirs.norm)
     copy_weights(same)
     (x,), (y,) = inputs = twice(source(dtype))
     outputs = ours(x, SRC_MASK), theirs(y, src_key_padding_mask=~SRC)
@@ -135,9 +135,9 @@ def test_decoder_is_torchs_stack(dtype: torch.dtype) -> None:
     ours = Decoder(nn.ModuleList(decoder_block() for _ in range(LAYERS)), exact_norm())
     norm = nn.LayerNorm(D_MODEL, eps=0.0, dtype=dtype)
     theirs = nn.TransformerDecoder(decoder_layer(dtype), LAYERS, norm)
-    scramble(ours, dtype)
-    same = [s for pair in zip(ours.layers, theirs.layers, strict=True) for s in same_layer(*pair)]
-    same += same_norm(ours.norm, theirs.norm)
+    randomize(ours, dtype)
+    same = [s for pair in zip(ours.layers, theirs.layers, strict=True) for s in layer_pairs(*pair)]
+    same += norm_pairs(ours.norm, theirs.norm)
     copy_weights(same)
     (x, memory), (y, their_memory) = inputs = twice(target(dtype), source(dtype))
     outputs = (

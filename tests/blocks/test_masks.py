@@ -1,9 +1,10 @@
-"""Masks: True = may look; and the one shift of the target."""
+"""Masks, True = visible, in each form in use; and the shift of the target."""
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from clearhead.blocks import (
     MultiHeadAttentionBlock,
@@ -67,12 +68,38 @@ def test_zeros_and_ones_are_a_mask(kind: torch.dtype) -> None:
     assert torch.equal(output, expected)
 
 
-@pytest.mark.parametrize("low", [float("-inf"), -1e9])
-def test_a_mask_to_be_added_is_refused(low: float) -> None:
+@pytest.mark.parametrize("low", [float("-inf"), -1e9, -1e4, torch.finfo(torch.float32).min])
+def test_an_additive_mask_hides_what_its_boolean_form_hides(low: float) -> None:
     x = torch.randn(2, 5, 4)
-    added = torch.zeros(5, 5).masked_fill(~look_ahead_mask(5)[0, 0], low)
-    with pytest.raises(UserError, match=r"the mask holds -.* True or 1 = may look"):
-        scaled_dot_product_attention(x, x, x, added)
+    visible = look_ahead_mask(5)[0, 0]
+    additive = torch.zeros(5, 5).masked_fill(~visible, low)
+    expected, _ = scaled_dot_product_attention(x, x, x, visible)
+    output, weights = scaled_dot_product_attention(x, x, x, additive)
+    assert torch.equal(output, expected) and not weights[:, ~visible].any()
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_the_causal_mask_of_torch_is_ours(size: int) -> None:
+    x = torch.randn(2, size, 4)
+    theirs = nn.Transformer.generate_square_subsequent_mask(size)
+    ours, _ = scaled_dot_product_attention(x, x, x, look_ahead_mask(size)[0])
+    assert torch.equal(scaled_dot_product_attention(x, x, x, theirs)[0], ours)
+
+
+def test_an_additive_mask_of_zeros_hides_nothing_and_an_integer_mask_of_zeros_everything() -> None:
+    block = MultiHeadAttentionBlock(12, 4, 0.0)
+    q, k = torch.randn(2, 5, 12), torch.randn(2, 6, 12)
+    assert torch.equal(block(q, k, k, torch.zeros(5, 6)), block(q, k, k))
+    block(q, k, k, torch.zeros(5, 6, dtype=torch.int64))
+    assert block.attention_scores is not None and not block.attention_scores.any()
+
+
+@pytest.mark.parametrize("value", [0.5, -0.5, -100.0, 2.0, float("nan")])
+def test_a_mask_of_biases_is_refused_with_its_shape_and_the_value(value: float) -> None:
+    x, mask = torch.randn(2, 5, 4), torch.zeros(5, 5)
+    mask[3, 1] = value
+    with pytest.raises(UserError, match=rf"the mask has shape \(5, 5\) and holds {value:g}; expec"):
+        scaled_dot_product_attention(x, x, x, mask)
 
 
 @pytest.mark.parametrize(

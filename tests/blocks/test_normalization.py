@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from clearhead.blocks import LayerNormalization
-from clearhead.compare.proofs.proof import scramble
-from clearhead.compare.proofs.same_weights import copy_weights, same_norm
+from clearhead.compare.proofs.proof import randomize
+from clearhead.compare.proofs.shared_weights import copy_weights, norm_pairs
 from tests.blocks.twins import (
     BATCH,
     D_MODEL,
@@ -51,8 +51,8 @@ def test_it_is_its_formula(row: list[float], eps: float, dice) -> None:
 @both_precisions
 def test_without_epsilon_it_is_torchs_through_the_stated_relation(dtype: torch.dtype) -> None:
     ours, theirs = LayerNormalization(D_MODEL, eps=0.0), nn.LayerNorm(D_MODEL, eps=0.0, dtype=dtype)
-    scramble(ours, dtype)
-    same = list(same_norm(ours, theirs))
+    randomize(ours, dtype)
+    same = list(norm_pairs(ours, theirs))
     copy_weights(same)
     (x,), (y,) = inputs = twice(random(BATCH, QUERY, D_MODEL, dtype=dtype))
     assert_same_everywhere((ours(x), theirs(y)), inputs, same)

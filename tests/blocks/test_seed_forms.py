@@ -1,5 +1,7 @@
 """The teaching sources' calls and shape tables hold as they are written there."""
 
+import inspect
+
 import pytest
 import torch
 from torch import nn
@@ -128,10 +130,66 @@ def by_hand(d_model: int = 12, h: int = 3, d_ff: int = 7, dropout: float = 0.1) 
     )
 
 
+def with_features(
+    d_model: int = 12, h: int = 3, d_ff: int = 7, dropout: float = 0.1
+) -> Transformer:
+    """The assembly of hkproj/pytorch-transformer: the number of features comes first."""
+
+    def attention() -> MultiHeadAttentionBlock:
+        return MultiHeadAttentionBlock(d_model, h, dropout)
+
+    def feed_forward() -> FeedForwardBlock:
+        return FeedForwardBlock(d_model, d_ff, dropout)
+
+    encoder_layers = [EncoderBlock(d_model, attention(), feed_forward(), dropout) for _ in range(2)]
+    decoder_layers = [
+        DecoderBlock(d_model, attention(), attention(), feed_forward(), dropout) for _ in range(2)
+    ]
+    return Transformer(
+        Encoder(d_model, nn.ModuleList(encoder_layers)),
+        Decoder(d_model, nn.ModuleList(decoder_layers)),
+        InputEmbeddings(d_model, 20),
+        InputEmbeddings(d_model, 30),
+        PositionalEncoding(d_model, 9, dropout),
+        PositionalEncoding(d_model, 8, dropout),
+        ProjectionLayer(d_model, 30),
+    )
+
+
+def test_features_as_first_argument_give_one_alpha_for_each_feature() -> None:
+    model = with_features()
+    norms = [m for m in model.modules() if isinstance(m, LayerNormalization)]
+    assert len(norms) == 2 * 2 + 2 * 3 + 2
+    assert {norm.alpha.numel() for norm in norms} == {12}
+    assert {
+        norm.alpha.numel() for norm in by_hand().modules() if norm.__class__ in {LayerNormalization}
+    } == {1}
+    assert ResidualConnection(12, 0.3).dropout.p == 0.3
+    built = build_transformer(20, 30, 9, 8, d_model=12, N=2, h=3, dropout=0.1, d_ff=7)
+    assert list(model.state_dict()) == list(built.state_dict())
+
+
+def test_features_before_the_dropout_are_recognised_too() -> None:
+    block = EncoderBlock(MultiHeadAttentionBlock(12, 3, 0.1), FeedForwardBlock(12, 7, 0.1), 12, 0.3)
+    assert [r.norm.alpha.numel() for r in block.residual_connections] == [12, 12]
+    assert [r.dropout.p for r in block.residual_connections] == [0.3, 0.3]
+
+
+@pytest.mark.parametrize("dropout", [0, 0.0, 1])
+def test_a_dropout_that_is_a_whole_number_is_no_number_of_features(dropout: float) -> None:
+    norm = LayerNormalization(12)
+    residual = ResidualConnection(dropout, norm)
+    assert residual.dropout.p == dropout and residual.norm is norm
+
+
 @pytest.mark.parametrize(
     "model",
-    [by_hand(), build_transformer(20, 30, 9, 8, d_model=12, N=2, h=3, dropout=0.1, d_ff=7)],
-    ids=["by hand", "build_transformer"],
+    [
+        by_hand(),
+        with_features(),
+        build_transformer(20, 30, 9, 8, d_model=12, N=2, h=3, dropout=0.1, d_ff=7),
+    ],
+    ids=["by hand", "features first", "build_transformer"],
 )
 def test_a_whole_transformer_encodes_decodes_and_projects(model: Transformer) -> None:
     src, tgt = torch.randint(0, 20, (2, 5)), torch.randint(0, 30, (2, 4))
@@ -143,3 +201,21 @@ def test_a_whole_transformer_encodes_decodes_and_projects(model: Transformer) ->
     log_probabilities = model.project(decoder_output)
     assert log_probabilities.shape == (2, 4, 30)
     torch.testing.assert_close(log_probabilities.exp().sum(-1), torch.ones(2, 4))
+    attention = model.decoder.layers[1].cross_attention_block
+    assert attention.attention_scores.shape == (2, 3, 4, 5)  # as the sources plot it
+
+
+def test_masks_are_optional_in_forward_as_in_encode_and_decode() -> None:
+    model = by_hand(dropout=0.0)
+    src, tgt = torch.randint(0, 20, (2, 5)), torch.randint(0, 30, (2, 4))
+    expected = model.project(model.decode(model.encode(src), None, tgt))
+    assert torch.equal(model(src, tgt), expected)
+    assert torch.equal(model(src, tgt, torch.ones(2, 1, 1, 5).int()), expected)
+
+
+def test_help_of_build_transformer_explains_each_argument_and_the_sources() -> None:
+    text = inspect.getdoc(build_transformer) or ""
+    for name in inspect.signature(build_transformer).parameters:
+        assert f"\n    {name}: " in text, name
+    for expected in ("pre-norm", "Returns:", "Raises:", "Source:", "table 3"):
+        assert expected in text

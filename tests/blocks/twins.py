@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import FeedForwardBlock, MultiHeadAttentionBlock
-from clearhead.compare.proofs.same_weights import Same
+from clearhead.compare.proofs.shared_weights import WeightPair
 
 BATCH, HEADS, QUERY, KEY, D_K, D_FF = 3, 4, 5, 6, 7, 11
 D_MODEL = HEADS * D_K
@@ -31,7 +31,9 @@ def assert_same(name: str, ours: Tensor | None, theirs: Tensor | None) -> None:
 
 
 def assert_same_everywhere(
-    outputs: tuple[Tensor, Tensor], inputs: tuple[list[Tensor], list[Tensor]], same: list[Same]
+    outputs: tuple[Tensor, Tensor],
+    inputs: tuple[list[Tensor], list[Tensor]],
+    same: list[WeightPair],
 ) -> None:
     """Outputs, gradients of every input and gradients of every weight."""
     assert_same("output", *outputs)

@@ -49,7 +49,7 @@ def test_a_page_holds_all_kinds_and_saliency_beside_them(model: str, tmp_path: P
     [
         ([], "Cross-attention, 6 x 8 tokens"),
         (["--kind", "encoder"], "Encoder self-attention, 8 x 8 tokens"),
-        (["--layer", "1"], "Cross-attention, layer 1: each head"),
+        (["--layer", "1"], "Cross-attention, layer 1"),
         (["--layer", "1", "--head", "2"], "Cross-attention, layer 1, head 2"),
         (["--alignment"], "Cross-attention, layer 0, average of its heads"),
         (["--alignment", "--layer", "-1"], "Cross-attention, layer 1, average of its heads"),
@@ -67,8 +67,8 @@ def test_options_choose_the_picture(
     [
         ("a.gif", [], "give a file that ends in .html, .svg, .png, .pdf"),
         ("a", [], "give a file that ends in .html, .svg, .png, .pdf"),
-        ("a.svg", ["--head", "1"], "--head 1 is a head of which layer? give --layer, too"),
-        ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment is of cross-attention"),
+        ("a.svg", ["--head", "1"], "--head 1 needs --layer; give both"),
+        ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment applies to cross-attention"),
         ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),
         ("a.svg", ["--layer", "0", "--head", "4"], "there is no head 4; choose from 0 to 3"),
         ("a.svg", ["--target", "chat " * 50], "this model has 40 positions; give a shorter"),

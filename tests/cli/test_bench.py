@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
-from clearhead.compare.results import read_json
-from clearhead.compare.table import as_markdown
+from clearhead.compare.results import as_markdown, read_json
 from tests.translation.tiny import save
 
 Run = Callable[..., tuple[int, str, str]]
@@ -27,7 +26,7 @@ def bench(
     return call
 
 
-def test_training_prints_the_table_that_its_file_gives(bench: Run) -> None:
+def test_training_prints_the_same_table_as_its_file(bench: Run) -> None:
     code, out, err = bench("training", *TINY, "--only", "didactic", "--json", "r.json")
     assert code == 0, err
     assert "round 1 of 1" in err and "round" not in out.split("|")[0]
@@ -37,14 +36,14 @@ def test_training_prints_the_table_that_its_file_gives(bench: Run) -> None:
     assert bench("show", "r.json") == (0, out, "")
 
 
-def test_an_epoch_says_its_sample(bench: Run) -> None:
+def test_an_epoch_reports_its_sample(bench: Run) -> None:
     arguments = ["--data", "grammar:train:30", "--size", "tiny", "--rounds", "1", "--seconds", "0"]
     code, out, err = bench("epoch", *arguments, "--batch-tokens", "64", "--lines", "20")
     assert code == 0, err
-    assert "### An epoch of 20 pairs" in out and "- sample: 0 s a side and round" in out
+    assert "### An epoch of 20 pairs" in out and "- sample: 0 s per trainer and round" in out
 
 
-def test_decoding_races_the_given_model(bench: Run, tmp_path: Path) -> None:
+def test_decoding_benchmarks_the_given_model(bench: Run, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
     save(tmp_path / "model")
     arguments = ["--model", "model", "--data", "grammar:test:9", "--rounds", "1", "--lines", "8"]
@@ -57,7 +56,7 @@ def test_decoding_races_the_given_model(bench: Run, tmp_path: Path) -> None:
     assert "100.0 % the same" in out
 
 
-def test_length_says_what_a_token_costs_and_draws_it(bench: Run) -> None:
+def test_length_reports_and_plots_the_cost_of_a_token(bench: Run) -> None:
     arguments = ["--size", "tiny", "--vocabulary", "16", "--batch", "2", "--longest", "32"]
     code, out, err = bench("length", *arguments, "--rounds", "1", "--plot", "cost.svg")
     assert code == 0, err
@@ -77,7 +76,7 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["training", *TINY, "--only", "keras"], "--only keras: nobody is called so"),
+        (["training", *TINY, "--only", "keras"], "--only keras: unknown peer"),
         (["training", "--size", "huge"], "--size huge is unknown"),
         (["training", "--device", "abacus"], "device 'abacus' is unknown"),
         (["training", "--rounds", "0"], "--rounds"),
@@ -88,7 +87,9 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
         (["show", "nowhere.json"], "cannot read nowhere.json"),
     ],
 )
-def test_bad_input_is_one_line_and_code_2(arguments: list[str], message: str, bench: Run) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, bench: Run
+) -> None:
     code, out, err = bench(*arguments)
     assert (code, out) == (2, "")
     complaint = [line for line in err.splitlines() if line.startswith("clearhead: error: ")]

@@ -12,6 +12,7 @@ import pytest
 
 from clearhead.cli.main import run
 from clearhead.pipelines.embedding import Embedder
+from tests.cli.messages import without_engine
 from tests.pipelines.models import LABELS, bert, esm, labelled
 
 Call = Callable[..., tuple[int, str, str]]
@@ -24,7 +25,7 @@ def call(capsysbinary: pytest.CaptureFixture[bytes]) -> Call:
     def call(*arguments: object) -> tuple[int, str, str]:
         code = run(list(map(str, arguments)))
         out, err = capsysbinary.readouterr()
-        return code, out.decode(), err.decode()
+        return code, out.decode(), without_engine(err.decode())
 
     return call
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
-from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.decoding.engine import SamplingOptions
 from clearhead.pipelines.text_generator import TextGenerator
-from clearhead.translation.location import SHIPPED
+from clearhead.translation.loading import SHIPPED
+from tests.cli.messages import without_engine
 from tests.pipelines.gpt import gpt
 
 Run = Callable[..., tuple[int, str, str]]
@@ -37,7 +38,7 @@ def clearhead(
         options = ["--model", str(model), "--device", "cpu", "--max-new-tokens", "12"]
         code = run(["generate", *options, *map(str, arguments)])
         out, err = capsysbinary.readouterr()
-        return code, out.decode("utf-8"), err.decode("utf-8")
+        return code, out.decode("utf-8"), without_engine(err.decode("utf-8"))
 
     return call
 

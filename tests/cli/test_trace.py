@@ -61,7 +61,7 @@ def test_a_longer_batch_than_the_presets_positions(capsys: pytest.CaptureFixture
         (["--size", "huge"], "there is no model size 'huge'"),
         (["--model", "nowhere"], "model 'nowhere' does not exist"),
         (["--model", "nowhere", "--heads", "2"], "--model has its own sizes"),
-        (["Hello.", "--batch", "2"], "TEXT goes through a trained model"),
+        (["Hello.", "--batch", "2"], "TEXT is translated by a trained model"),
         ([" "], "the text is blank"),
         (["word " * 900], "positions"),
         (["--target", "Bonjour."], "give TEXT as well"),

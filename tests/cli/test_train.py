@@ -1,6 +1,7 @@
 """`clearhead train` as it is typed: what it prints, where it stops, how it goes on."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,7 +13,12 @@ import yaml
 
 from clearhead.cli import main
 from clearhead.training import reporter
-from clearhead.training.recipe_file import dump_recipe, load_recipe
+from clearhead.training.recipe_file import (
+    built_in_recipes,
+    dump_recipe,
+    explain_recipe,
+    load_recipe,
+)
 from tests.training.tiny import tiny_recipe
 from tests.training.tiny_language import write_text
 
@@ -37,6 +43,10 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return err
 
 
+def without_comments(text: str) -> str:
+    return "".join(line for line in text.splitlines(True) if not line.lstrip().startswith("#"))
+
+
 def test_show_config_prints_yaml_that_reads_as_the_same_recipe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,9 +56,43 @@ def test_show_config_prints_yaml_that_reads_as_the_same_recipe(
     path = tmp_path / "shown.yaml"
     path.write_text(text, encoding="utf-8")
     recipe = load_recipe(str(path))
-    assert dump_recipe(recipe) == text
+    assert explain_recipe(recipe) == text
+    assert dump_recipe(recipe) == without_comments(text)
     assert (recipe.run.steps, recipe.data.train, recipe.run.device) == (7, "1:30", "cpu")
     assert set(yaml.safe_load(text)) == {"task", "data", "vocabulary", "model", "optimizer", "run"}
+
+
+@pytest.mark.parametrize("recipe", built_in_recipes())
+def test_show_config_explains_each_key_on_the_line_above(
+    recipe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["train", recipe, "--show-config"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    keys = [i for i, line in enumerate(lines) if re.match(r" *[a-z]\w*:", line)]
+    assert len(keys) > 30
+    for i in keys:
+        comment = lines[i - 1].strip()
+        assert comment.startswith("# ") and comment not in ("# ", "# None"), lines[i]
+
+
+def test_help_lists_the_built_in_recipes_with_what_they_train(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main.run(["train", "--help"]) == 0
+    _, _, listed = capsys.readouterr().out.partition("Built-in recipes:\n")
+    named = [line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)]
+    assert named == built_in_recipes()
+    assert all(len(line.split()) > 4 for line in listed.splitlines() if re.match(r"  \w", line))
+
+
+def test_steps_and_output_are_accepted_for_what_the_recipe_and_run_dir_say(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in ("--output", "-o"):
+        run_dir = tmp_path / option.strip("-")
+        assert main.run(["train", recipe, "--steps", "4", option, str(run_dir)]) == 0
+        assert "done: 4 steps" in capsys.readouterr().err
+        assert load_recipe(str(run_dir / "config.yaml")).run.steps == 4
 
 
 def test_a_run_ends_with_a_model_and_says_where(
@@ -59,7 +103,7 @@ def test_a_run_ends_with_a_model_and_says_where(
     out, err = capsys.readouterr()
     best = shlex.quote(str(run_dir / "best"))
     assert out == f"the model is in {best}: clearhead translate --model {best}\n"
-    assert "learning a vocabulary of 300 pieces" in err and "done: 6 steps" in err
+    assert "training a tokenizer with 300 tokens" in err and "done: 6 steps" in err
     kept = {p.name for p in run_dir.iterdir()}
     assert {"config.yaml", "best", "last", "metrics.jsonl", "train.log", "tokenizer.json"} <= kept
     for directory in ("best", "last"):
@@ -78,7 +122,7 @@ def test_resume_needs_only_the_run_directory(
     assert "this run is finished" in capsys.readouterr().err
     assert main.run([*resume, "--set", "run.steps=8"]) == 0
     err = capsys.readouterr().err
-    assert "going on after step 6 of 8" in err and "done: 8 steps" in err
+    assert "resuming after step 6 of 8" in err and "done: 8 steps" in err
 
 
 @pytest.mark.parametrize(
@@ -142,13 +186,13 @@ def test_ctrl_c_saves_and_prints_the_command_to_go_on(
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
-    command = err.splitlines()[-1].removeprefix("stopped; go on with: ")
+    command = err.splitlines()[-1].removeprefix("stopped; to continue: ")
     words = shlex.split(command)
     assert words == ["clearhead", "train", "--resume", "--run-dir", str(run_dir)]
     steps = [line for line in err.splitlines() if line.startswith("step ")]
     made = int(steps[-1].split()[1].split("/")[0]) if steps else 3
     assert main.run([*words[1:], "--set", f"run.steps={made + 2}"]) == 0
-    assert f"going on after step {made} of {made + 2}" in capsys.readouterr().err
+    assert f"resuming after step {made} of {made + 2}" in capsys.readouterr().err
 
 
 def test_any_text_file_makes_a_language_model(

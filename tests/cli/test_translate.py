@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
+from tests.cli.messages import ENGINE, without_engine
 from tests.translation.tiny import save, translator
 
 Run = Callable[..., tuple[int, str, str]]
@@ -107,6 +108,18 @@ def test_jsonl_counts_lines_and_carries_what_was_asked(clearhead: Run) -> None:
     assert all("alignment" in r["translations"][0] for r in records)
 
 
+def test_doubtful_lines_are_marked_and_blank_ones_stay_blank(clearhead: Run) -> None:
+    stdin = b"Room 408\n\nHello world\n"
+    code, out, _ = clearhead("--mark-doubt", stdin=stdin)
+    lines = out.split("\n")
+    assert code == 0
+    assert "number 408 missing" in lines[0].split("\t[doubt: ")[1]
+    assert lines[1] == ""
+    assert [line.split("\t")[0] for line in lines[:3]] == expected(
+        "Room 408", "", "Hello world"
+    ).split("\n")[:3]
+
+
 def test_moses_lists_have_n_best_lines_for_each_text(clearhead: Run) -> None:
     code, out, _ = clearhead("--format=moses", "--n-best=2", "--beam-size=3", stdin=b"Hello\n\nI\n")
     assert code == 0
@@ -128,7 +141,9 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     assert run(arguments) == 0
     out, err = capfd.readouterr()
     assert out.count("\n") == 1
-    assert err.startswith("clearhead: warning: 1 of 1 sentences reached the length limit")
+    assert ENGINE.match(err)
+    warning = "clearhead: warning: 1 of 1 sentences reached the length limit"
+    assert without_engine(err).startswith(warning)
     assert run([*arguments, "--quiet"]) == 0
     assert capfd.readouterr().err == ""
 

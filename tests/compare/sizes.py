@@ -1,10 +1,10 @@
-"""A task of a few thousand numbers, every size another."""
+"""A training task with a small model whose sizes all differ."""
 
 from pathlib import Path
 
 import torch
 
-from clearhead.compare.task import Task, full_batch
+from clearhead.compare.workloads import TrainingTask, full_batch
 from clearhead.models import TransformerConfig
 
 ROWS, LENGTH = 5, 7
@@ -21,6 +21,6 @@ CONFIG = TransformerConfig(
 )
 
 
-def make_task(folder: Path) -> Task:
-    """5 × 7 tokens a side, on the CPU."""
+def make_task(folder: Path) -> TrainingTask:
+    """5 × 7 source and target tokens, on the CPU."""
     return full_batch(CONFIG, ROWS, LENGTH, folder, torch.device("cpu"))

@@ -4,36 +4,76 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.compare.hardware import Machine, describe, describe_machine
-from clearhead.compare.race import Lap
-from clearhead.compare.results import Duel, Heat, Results, read_json, write_json
-from clearhead.compare.table import as_markdown
+from clearhead.compare.environment import Machine
+from clearhead.compare.results import (
+    Benchmark,
+    Comparison,
+    Results,
+    as_markdown,
+    format_number,
+    read_json,
+    write_json,
+)
+from clearhead.compare.timing import Measurement
 from clearhead.errors import UserError
 
 MACHINE = Machine("A chip", 2, 1, ["AVX2"], "", 0.25, "2.9", "3.11")
-HEAT = Heat(
+BENCHMARK = Benchmark(
     "Swimming",
     "m/s",
-    {"we, é": [Lap(0.5, 100), Lap(0.25, 100), Lap(1.0, 100)], "they": [Lap(1.0, 100)] * 3},
-    [Duel("we, é", "they", 1.5), Duel("they", "we, é", 0.9), Duel("they", "they")],
+    {
+        "we, é": [Measurement(0.5, 100), Measurement(0.25, 100), Measurement(1.0, 100)],
+        "they": [Measurement(1.0, 100)] * 3,
+    },
+    [
+        Comparison("we, é", "they", 1.5),
+        Comparison("they", "we, é", 0.9),
+        Comparison("they", "they"),
+    ],
     {"they": "in a boat"},
-    per=2.0,
+    scale=2.0,
 )
-RESULTS = Results("clearhead bench x", "a pool", MACHINE, [HEAT, replace(HEAT, duels=[])], ["x"])
+BENCHMARKS = [BENCHMARK, replace(BENCHMARK, comparisons=[])]
+RESULTS = Results("clearhead bench x", "a pool", MACHINE, BENCHMARKS, ["x"])
 
 
-def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+def test_written_results_are_read_unchanged(tmp_path: Path) -> None:
     write_json(RESULTS, tmp_path / "r.json")
     again = read_json(tmp_path / "r.json")
     assert again == RESULTS
     assert as_markdown(again) == as_markdown(RESULTS)
 
 
-def test_the_file_holds_every_lap(tmp_path: Path) -> None:
+def test_the_file_holds_every_measurement(tmp_path: Path) -> None:
     write_json(RESULTS, tmp_path / "r.json")
     record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert record["heats"][0]["laps"]["they"] == [[1.0, 100]] * 3
+    assert record["benchmarks"][0]["measurements"]["they"] == [[1.0, 100]] * 3
     assert record["machine"]["abilities"] == ["AVX2"]
+
+
+def test_a_file_of_format_version_1_is_read(tmp_path: Path) -> None:
+    old = {
+        "format_version": 1,
+        "command": RESULTS.command,
+        "setting": RESULTS.setting,
+        "machine": MACHINE.__dict__,
+        "remarks": RESULTS.remarks,
+        "heats": [
+            {
+                "title": one.title,
+                "unit": one.unit,
+                "laps": one.measurements,
+                "duels": [
+                    {"ours": c.ours, "theirs": c.theirs, "bar": c.target} for c in one.comparisons
+                ],
+                "notes": one.notes,
+                "per": one.scale,
+            }
+            for one in BENCHMARKS
+        ],
+    }
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    assert read_json(tmp_path / "old.json") == RESULTS
 
 
 def test_the_table_shows_median_range_and_unit() -> None:
@@ -43,14 +83,14 @@ def test_the_table_shows_median_range_and_unit() -> None:
     assert "| they | 1,000 (1,000 to 1,000) | 50.0 (50.0 to 50.0) | in a boat |" in table
 
 
-def test_the_table_says_which_bar_was_missed() -> None:
+def test_the_table_marks_missed_targets() -> None:
     table = as_markdown(RESULTS)
     assert "| we, é against they | 2.00 (1.00 to 4.00) | ≥ 1.5 |" in table
     assert "| they against we, é | 0.50 (0.25 to 1.00) | ≥ 0.9: missed |" in table
     assert "| they against they | 1.00 (1.00 to 1.00) |  |" in table
 
 
-def test_the_table_names_machine_setting_and_remarks() -> None:
+def test_the_table_contains_machine_setting_and_remarks() -> None:
     table = as_markdown(RESULTS)
     assert table.startswith("`clearhead bench x`: a pool\n\nMachine: A chip, 2 cores, 1 threads, ")
     assert table.endswith("\n- x\n")
@@ -62,22 +102,20 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
         assert len({row.count("|") for row in rows}) <= 1
 
 
+def test_numbers_have_three_significant_digits() -> None:
+    values = (1234.5, 12.34, 1.234, 0.1234, 0.01234, 1.2e-9, 0.0)
+    expected = ["1,234", "12.3", "1.23", "0.12", "0.012", "1e-09", "0"]
+    assert [format_number(value) for value in values] == expected
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"command": 1}', "\x00"])
 def test_another_file_is_refused_in_one_line(content: str, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match="holds no results of this clearhead"):
+    with pytest.raises(UserError, match="holds no benchmark results"):
         read_json(path)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read"):
         read_json(tmp_path / "none.json")
-
-
-def test_the_machine_is_described_in_one_line() -> None:
-    line = describe()
-    assert "\n" not in line
-    machine = describe_machine()
-    assert machine.torch in line and f"{machine.threads} threads" in line
-    assert Machine(**json.loads(json.dumps(machine.__dict__))) == machine

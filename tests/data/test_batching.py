@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.data.batch import Batch
-from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.data.batching import Batch, BatchPlan, TokenBatches
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
 from clearhead.errors import UserError
@@ -156,5 +155,5 @@ def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plan", [{"max_tokens": 0}, {"window": -1}, {"max_pairs": 0}])
 def test_a_plan_that_cannot_be_followed_is_refused(plan: dict[str, int]) -> None:
-    with pytest.raises(UserError, match="expected a whole number of at least 1"):
+    with pytest.raises(UserError, match="expected an integer of at least 1"):
         BatchPlan(**plan)

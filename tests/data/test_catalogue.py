@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from clearhead.data.catalogue import CATALOGUE, find_corpus
-from clearhead.data.remote import Corpus
+from clearhead.data.catalogue import CATALOGUE, Corpus, find_corpus
 from clearhead.errors import UserError
 
 ENTRIES = pytest.mark.parametrize("corpus", CATALOGUE.values(), ids=CATALOGUE)

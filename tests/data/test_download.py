@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.data.download import ATTEMPTS, download_corpus, fetch
-from clearhead.data.remote import Corpus, Member, RemoteFile
+from clearhead.data.catalogue import Corpus, Member, RemoteFile
+from clearhead.data.download import ATTEMPTS, check_members, download_corpus, fetch, unpack
 from clearhead.errors import UserError
 from tests.data.server import Site, serving
 
@@ -149,7 +149,7 @@ def test_when_all_mirrors_fail_one_line_names_them_and_the_way_out(
     message = str(caught.value)
     assert f"{site.address}/none.gz (HTTP 404 Not Found)" in message
     assert f"{dead} (Connection refused)" in message
-    assert f"put it at {tmp_path / 'p.gz'} and run the command again" in message
+    assert f"copy the file to {tmp_path / 'p.gz'} and run the command again" in message
     assert "\n" not in message
 
 
@@ -168,7 +168,7 @@ def test_the_first_checksum_is_kept_and_asked_for_ever_after(site: Site, tmp_pat
 
 def test_a_page_in_place_of_the_archive_is_refused(site: Site, tmp_path: Path) -> None:
     site.files["/p.gz"] = b"<html>Please log in</html>"
-    with pytest.raises(UserError, match=r"not a whole \.gz archive"):
+    with pytest.raises(UserError, match=r"not a complete \.gz archive"):
         fetch(remote(f"{site.address}/p.gz", sha256=None), tmp_path, quiet)
     assert only(tmp_path)
 
@@ -197,3 +197,51 @@ def test_a_corpus_is_unpacked_and_says_what_data_takes(site: Site, tmp_path: Pat
     assert (tmp_path / "fra.txt").read_bytes() == (tmp_path / "p.tsv").read_bytes() == TEXT
     assert names == {"f.zip", "p.gz"}
     assert not (tmp_path / "_about.txt").exists()
+
+
+def zipped(directory: Path, contents: dict[str, bytes]) -> Path:
+    path = directory / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("hostile", ["../out.txt", "/out.txt", "deep/../../out.txt"])
+def test_an_archive_does_not_choose_where_its_content_goes(hostile: str, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    archive = zipped(inside, {hostile: b"x"})
+    assert unpack(archive, [Member("out.txt", "out.txt")], inside) == [inside / "out.txt"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.zip", "inside", "out.txt"]
+
+
+def test_a_missing_member_is_named(tmp_path: Path) -> None:
+    archive = zipped(tmp_path, {"other.txt": b"x"})
+    with pytest.raises(UserError, match=r"has no member fra\.txt; delete it and download it again"):
+        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)
+
+
+def test_a_member_with_another_checksum_is_refused(tmp_path: Path) -> None:
+    archive = zipped(tmp_path, {"fra.txt": b"x"})
+    trouble = check_members(archive, [Member("fra.txt", "fra.txt", "0" * 64)], "a.zip")
+    assert trouble is not None
+    assert trouble.startswith("wrong checksum: fra.txt has sha256")
+
+
+@pytest.mark.parametrize("keep", [0, 20, 100, -30])
+def test_a_damaged_archive_is_one_line_and_writes_nothing(keep: int, tmp_path: Path) -> None:
+    archive = zipped(tmp_path, {"fra.txt": bytes(range(256)) * 40})
+    archive.write_bytes(archive.read_bytes()[:keep])
+    with pytest.raises(UserError, match=r"not a complete \.zip archive"):
+        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_a_flipped_byte_is_noticed(tmp_path: Path) -> None:
+    archive = zipped(tmp_path, {"fra.txt": bytes(range(256)) * 40})
+    content = bytearray(archive.read_bytes())
+    content[60] ^= 1
+    archive.write_bytes(content)
+    with pytest.raises(UserError, match=r"not a complete \.zip archive"):
+        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
 from clearhead.errors import UserError
+from clearhead.files import CHECKSUMS
 
 Ids = list[int]
 IDS = st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=8)
@@ -110,7 +111,10 @@ def test_an_interrupted_build_leaves_no_corpus(tmp_path: Path) -> None:
 def test_a_shortened_file_is_refused_by_name(name: str, tmp_path: Path) -> None:
     build([([1], [1])], tmp_path)
     (tmp_path / name).write_bytes(b"\0")
-    with pytest.raises(UserError, match=f"{name} holds 1 bytes, expected"):
+    with pytest.raises(UserError, match=f"{name} is damaged: its checksum differs"):
+        EncodedCorpus.open(tmp_path)
+    (tmp_path / CHECKSUMS).unlink()
+    with pytest.raises(UserError, match=f"{name} has 1 bytes, expected"):
         EncodedCorpus.open(tmp_path)
 
 

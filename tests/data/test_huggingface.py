@@ -52,7 +52,7 @@ def test_a_directory_of_data_files_is_a_data_set(
 
 @needs_datasets
 def test_a_split_that_does_not_exist_is_named_with_those_that_do(saved: Path) -> None:
-    with pytest.raises(UserError, match=r"split dev\).* it has the splits train, test"):
+    with pytest.raises(UserError, match=r"split dev\).* its splits are train, test"):
         list(HuggingFacePairs(str(saved), split="dev"))
 
 

@@ -37,7 +37,7 @@ def test_every_example_comes_once_an_epoch_in_batches_within_their_limits() -> N
 
 
 @pytest.mark.parametrize("stop", [0, 3, 14, 40])
-def test_taken_up_anywhere_it_goes_on_as_if_it_had_never_stopped(stop: int) -> None:
+def test_resumed_batches_equal_uninterrupted_ones(stop: int) -> None:
     whole, first = (LabelledBatches(examples(67), 40, 7, 1, 0) for _ in range(2))
     expected = walk(whole, stop + 25)[stop:]
     walk(first, stop)
@@ -46,14 +46,14 @@ def test_taken_up_anywhere_it_goes_on_as_if_it_had_never_stopped(stop: int) -> N
     assert walk(again, 25) == expected
 
 
-def test_other_data_is_not_gone_on_with() -> None:
+def test_a_position_in_other_data_is_refused() -> None:
     state = LabelledBatches(examples(9), 40, 7, 1, 0).state()
     changed = [*examples(8), Example([9, 9], None, [0])]
-    with pytest.raises(UserError, match="cannot go on in the data: digest was"):
+    with pytest.raises(UserError, match=r"cannot resume .*: digest was"):
         LabelledBatches(changed, 40, 7, 1, 0).restore(state)
 
 
-def test_padding_is_the_models_and_labels_that_are_not_there_do_not_count() -> None:
+def test_ids_are_padded_with_pad_id_and_labels_with_the_ignored_label() -> None:
     texts = [Example([4, 5, 6], None, [2]), Example([4, 6], None, [0])]
     batch = pad(texts, 1)
     assert batch.ids.tolist() == [[4, 5, 6], [4, 6, 1]] and batch.targets.tolist() == [2, 0]

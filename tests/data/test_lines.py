@@ -71,7 +71,7 @@ def test_utf16_is_named(encoding: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [slice(0, -9), slice(0, 30), slice(2, None)])
 def test_a_damaged_gzip_file_is_one_line(damage: slice, tmp_path: Path) -> None:
     content = gzip.compress(bytes(range(97, 123)) * 50)[damage]
-    with pytest.raises(UserError, match=r"file\.gz is not a whole gzip file"):
+    with pytest.raises(UserError, match=r"file\.gz is not a complete gzip file"):
         lines_of(content, tmp_path, "file.gz")
 
 

@@ -50,7 +50,7 @@ def test_json_numbers_and_truth_values_are_labels_too(tmp_path: Path) -> None:
 
 def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) -> None:
     (row,) = read_table(write(tmp_path / "a.csv", "sequence,label\nACGT,1\n"))
-    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; say"):
+    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; name"):
         column(row, "text")
 
 
@@ -62,9 +62,9 @@ def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) ->
         ("a.csv", "text,text\none,x\n", r"line 1: the header 'text', 'text' does not name"),
         ("a.csv", "text,\none,x\n", r"line 1: the header 'text', '' does not name"),
         ("a.csv", 'text,label\n"open,x\n', r"line 2: not CSV .*quote texts with commas"),
-        ("a.jsonl", '{"text": \n', r"line 1: not JSON"),
-        ("a.jsonl", '["a", 1]\n', r"line 1: no JSON object"),
-        ("a.xlsx", "text", r"cannot tell the form from the name, expected \.csv, \.tsv, \.jsonl"),
+        ("a.jsonl", '{"text": \n', r"line 1, column 10: not JSON"),
+        ("a.jsonl", '["a", 1]\n', r"line 1: not a JSON object"),
+        ("a.xlsx", "text", r"unknown file extension, expected \.csv, \.tsv, \.jsonl"),
         ("a.csv", b"text,label\n\xe9,x\n", r"line 2, byte 11: 0xe9 is not valid UTF-8"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.data.grammar import generate
-from clearhead.data.texts import Share, Texts
+from clearhead.data.texts import Share, Texts, Unit
 from clearhead.errors import UserError
 
 BOOK = "\n\nOne\u2028line\nand another  \n\n \n\tTwo, it's « so »\r\n\nThree"
@@ -46,7 +46,7 @@ def test_what_is_held_out_and_what_is_learned_are_all_and_disjoint(count: int) -
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "no text is named"),
+        ("", "data.train is empty"),
         (".", "is a directory"),
         ("missing.txt", "missing.txt does not exist; expected a text file"),
         ("measured:many", "expected measured:COUNT"),
@@ -63,4 +63,12 @@ def test_what_is_no_text_is_refused_at_once(spec: str, message: str) -> None:
 def test_a_file_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
     texts = Texts(write(tmp_path / "latin.txt", "fine\n\ndéjà vu\n".encode("latin-1")))
     with pytest.raises(UserError, match="line 3, byte 7: 0xe9 is not valid UTF-8"):
+        list(texts)
+
+
+@pytest.mark.parametrize("content", ["", "\n \n\t\n", "\ufeff"])
+@pytest.mark.parametrize("unit", ["paragraph", "line"])
+def test_an_empty_text_file_is_named(content: str, unit: Unit, tmp_path: Path) -> None:
+    texts = Texts(write(tmp_path / "empty.txt", content.encode()), unit)
+    with pytest.raises(UserError, match=rf"empty\.txt holds no text; expected .* {unit}$"):
         list(texts)

@@ -1,3 +1,4 @@
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_a_file_without_the_languages_says_which_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"not xml", b"<tmx><body><tu>"])
 def test_what_is_no_xml_is_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "m.tmx").write_bytes(content)
-    with pytest.raises(UserError, match=r"m\.tmx: not a whole XML file"):
+    with pytest.raises(UserError, match=r"m\.tmx: not a complete XML file"):
         list(TmxPairs(tmp_path / "m.tmx"))
 
 
@@ -70,3 +71,38 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
     peak(10)
     assert peak(8_000) < 1.5 * peak(2_000)
+
+
+ONE = f"<tmx><body>{unit('a', 'b')}</body></tmx>"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["klingon", "utf-7", "shift_jis", "gb18030", "utf-32", "rot13", "idna", "hex", ""]
+)
+def test_an_encoding_that_cannot_be_read_is_one_line(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tmx"
+    path.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{ONE}', encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(str(path))) as caught:
+        list(TmxPairs(path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("tag", ["hi", "tu", "body"])
+def test_deep_nesting_is_one_line(tag: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tmx"
+    path.write_text(f"<tmx><body><tu><tuv><seg>{f'<{tag}>' * 100_000}", encoding="utf-8")
+    with pytest.raises(UserError, match="nested more than 100 deep"):
+        list(TmxPairs(path))
+
+
+def test_entities_that_multiply_are_refused(tmp_path: Path) -> None:
+    entities = '<!ENTITY e0 "ha">' + "".join(
+        f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12)
+    )
+    path = tmp_path / "m.tmx"
+    path.write_text(
+        f"<!DOCTYPE tmx [{entities}]><tmx><body>{unit('&e11;', 'b')}</body></tmx>",
+        encoding="utf-8",
+    )
+    with pytest.raises(UserError, match="not a complete XML file"):
+        list(TmxPairs(path))

@@ -71,10 +71,10 @@ def test_samples_come_as_often_as_they_should() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"S": [(1, ("a", "S"))]}, "part of itself"),
-        ({"S": [(1, ("T",))], "T": [(1, ("S",)), (1, ("a",))]}, "part of itself"),
+        ({"S": [(1, ("a", "S"))]}, "contains itself"),
+        ({"S": [(1, ("T",))], "T": [(1, ("S",)), (1, ("a",))]}, "contains itself"),
         ({"S": [(0, ("a",))]}, "no rule with a weight"),
-        ({"S": [(1, ())]}, "says nothing"),
+        ({"S": [(1, ())]}, "an empty side"),
     ],
 )
 def test_what_is_no_finite_grammar_is_refused(rules: Rules, message: str) -> None:

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.decoding.batching import batches_by_tokens, padded
+from clearhead.decoding.readable import batches_by_tokens, padded
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=40)
 

@@ -7,9 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.decoding.draw import Points, draw, sample
-from clearhead.decoding.sampling_options import SamplingOptions
-from clearhead.decoding.warpers import warped
+from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.sampling import Points, draw, sample, warped
 
 CPU = torch.device("cpu")
 
@@ -31,7 +30,7 @@ def test_drawn_often_enough_a_distribution_shows_itself() -> None:
     count, probabilities = 40_000, torch.tensor([1, 2, 3, 5, 8, 13, 21, 2, 1, 40]).double()
     probabilities /= probabilities.sum()
     points = Points([11])
-    many = torch.cat([points.next(CPU) for _ in range(count)])
+    many = torch.cat([points.next([0], CPU) for _ in range(count)])
     tokens = draw(probabilities.log().float().expand(count, -1), many)
     found, expected = tokens.bincount(minlength=10), probabilities * count
     assert float(((found - expected) ** 2 / expected).sum()) < 27.9  # 9 degrees of freedom
@@ -44,7 +43,7 @@ def test_sampling_follows_the_bent_distribution() -> None:
     options = SamplingOptions(temperature=0.8, top_k=12, top_p=0.9, min_p=0.02)
     expected = warped(logits[None], options).double().softmax(-1)[0] * count
     points = Points([5])
-    many = torch.cat([points.next(CPU) for _ in range(count)])
+    many = torch.cat([points.next([0], CPU) for _ in range(count)])
     found = sample(logits.expand(count, -1), options, many).bincount(minlength=60)
     possible = expected > 0
     assert 2 < possible.sum() <= 12 and not found[~possible].any()
@@ -63,22 +62,22 @@ def test_the_short_way_finds_what_the_long_way_finds(
     logits = torch.randn(6, 40, generator=generator) * 2
     logits = logits.round() if ties else logits
     options = SamplingOptions(temperature=0.7, top_k=top_k, top_p=top_p, min_p=min_p)
-    points = Points(range(seed, seed + 6)).next(CPU)
+    points = Points(range(seed, seed + 6)).next(range(6), CPU)
     expected = draw(warped(logits, options), points)
     assert torch.equal(sample(logits, options, points), expected)
 
 
-def test_a_row_has_the_points_of_its_seed_whoever_stands_beside_it() -> None:
+def test_a_text_has_the_points_of_its_seed_whatever_the_other_texts_do() -> None:
     together, alone = Points([3, 8, 9]), Points([8])
-    first = together.next(CPU)
-    assert first[1] == alone.next(CPU)[0]
-    together.keep([1, 2])
-    assert together.next(CPU)[0] == alone.next(CPU)[0]
+    first = together.next([0, 1, 2], CPU)
+    assert first[1] == alone.next([0], CPU)[0]
+    together.next([0, 2], CPU)  # text 1 has no token here
+    assert together.next([1, 2], CPU)[0] == alone.next([0], CPU)[0]
     assert first[0] != first[1]
 
 
 @pytest.mark.parametrize("top_k", [0, 1, 3])
 def test_a_vocabulary_smaller_than_k_is_no_trouble(top_k: int) -> None:
     options = SamplingOptions(top_k=top_k)
-    found = sample(torch.tensor([[0.0, 5.0]]), options, Points([1]).next(CPU))
+    found = sample(torch.tensor([[0.0, 5.0]]), options, Points([1]).next([0], CPU))
     assert found.item() in (0, 1)

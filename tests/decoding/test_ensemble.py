@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from clearhead.decoding import DecodingOptions, Engine, decode
-from clearhead.decoding.ensemble import ensemble
+from clearhead.decoding import DecodingOptions, ReadableEngine, decode
+from clearhead.decoding.readable import ensemble
 from clearhead.errors import UserError
 from clearhead.models import Transformer, TransformerConfig
 from tests.decoding.tiny import make_model, random_sources, talkative, teacher_forced
@@ -30,8 +30,8 @@ MODELS = [SMALL, OTHER, wide()]
 SOURCES = random_sources(SMALL, 11)
 
 
-def together(models: Sequence[Transformer]) -> Engine:
-    return ensemble([Engine.of(model) for model in models])
+def together(models: Sequence[Transformer]) -> ReadableEngine:
+    return ensemble([ReadableEngine.of(model) for model in models])
 
 
 def mean_score(models: Sequence[Transformer], source: list[int], written: list[int]) -> float:
@@ -71,18 +71,11 @@ def test_a_model_with_itself_says_what_it_says_alone(beams: int) -> None:
 
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("batch_sentences", [1, 2, 5])
-def test_company_and_refilling_change_nothing(beams: int, batch_sentences: int) -> None:
+def test_the_size_of_batches_changes_nothing(beams: int, batch_sentences: int) -> None:
     options = DecodingOptions(beam_size=beams, batch_sentences=batch_sentences)
     found = decode(together(MODELS), SOURCES, options)
     for source, (best, *_) in zip(SOURCES, found, strict=True):
         assert best.ids == decode(together(MODELS), [source], options)[0][0].ids
-
-
-def test_a_readable_engine_may_be_one_of_them() -> None:
-    mixed = ensemble([Engine.of(SMALL), Engine.readable(OTHER)])
-    assert not mixed.can_replace
-    expected = decode(together([SMALL, OTHER]), SOURCES)
-    assert [best[0].ids for best in decode(mixed, SOURCES)] == [best[0].ids for best in expected]
 
 
 def test_the_order_of_the_models_does_not_matter() -> None:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.blocks import record_attention
 from clearhead.decoding.forced import cross_attention, cross_attention_heads
 from clearhead.errors import UserError
 from tests.decoding.tiny import make_model, random_sources
@@ -56,12 +56,13 @@ def test_a_target_that_fills_all_positions_has_its_looks_too() -> None:
     assert found.shape == (most, len(SOURCES[0]))
 
 
-def test_nothing_is_recorded_afterwards() -> None:
+@pytest.mark.parametrize("kept", [True, False])
+def test_afterwards_the_blocks_record_as_before(kept: bool) -> None:
+    record_attention(MODEL, kept)
     cross_attention(MODEL, SOURCES, TARGETS, 0)
-    for block in MODEL.modules():
-        if isinstance(block, MultiHeadAttentionBlock):
-            assert not block.keep_attention_scores
-            assert block.attention_scores is None
+    block = MODEL.decoder.layers[0].cross_attention_block
+    assert block.keep_attention_scores is kept
+    assert block.attention_scores is None
 
 
 def test_a_layer_that_is_not_there_is_named() -> None:

@@ -1,9 +1,17 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clearhead.errors import UserError
-from clearhead.evaluation.examples import read_examples
+from clearhead.evaluation.examples import (
+    check_writable,
+    default_name,
+    read_examples,
+    read_hypotheses,
+    write_hypotheses,
+)
 from tests.evaluation.tiny import pairs
 
 
@@ -12,7 +20,7 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_pairs_with_an_empty_side_keep_their_place(tmp_path: Path) -> None:
+def test_pairs_with_an_empty_side_are_kept(tmp_path: Path) -> None:
     spec = write(tmp_path / "a.en", "a\n\nc\n") + "," + write(tmp_path / "a.fr", "x\ny\n\n")
     examples = read_examples(spec)
     assert examples.sources == ["a", "", "c"]
@@ -26,7 +34,7 @@ def test_a_limit_takes_the_first(tmp_path: Path) -> None:
     assert len(read_examples(spec, 9)) == 3
 
 
-def test_the_grammar_brings_what_it_knows() -> None:
+def test_the_grammar_adds_its_annotations() -> None:
     examples = read_examples("grammar:test:50", 12)
     assert examples.grammar == pairs()
     assert examples.references == [pair.target for pair in pairs()]
@@ -43,6 +51,56 @@ def test_an_empty_test_set_is_refused(
         read_examples(spec)
 
 
-def test_a_limit_of_nothing_is_refused() -> None:
+def test_a_limit_of_0_is_refused() -> None:
     with pytest.raises(UserError, match="limit=0"):
         read_examples("grammar:test:5", 0)
+
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\ufeff"), max_size=12)
+
+
+@given(lines=st.lists(LINE, max_size=6))
+def test_written_hypotheses_are_read_unchanged(
+    lines: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("hypotheses") / "x.hyp"
+    write_hypotheses(path, lines)
+    assert read_hypotheses(path, len(lines)) == lines
+
+
+@pytest.mark.parametrize("wanted", [1, 3])
+def test_a_different_number_of_lines_is_refused(wanted: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.hyp"
+    write_hypotheses(path, ["a", "b"])
+    with pytest.raises(UserError, match=f"2 lines and the test set has {wanted}"):
+        read_hypotheses(path, wanted)
+
+
+def test_with_a_limit_the_first_lines_are_read(tmp_path: Path) -> None:
+    write_hypotheses(tmp_path / "x.hyp", ["a", "b", "c"])
+    assert read_hypotheses(tmp_path / "x.hyp", 2, limited=True) == ["a", "b"]
+    with pytest.raises(UserError, match="3 lines"):
+        read_hypotheses(tmp_path / "x.hyp", 4, limited=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "name"),
+    [
+        ("some/test.tsv", "runs/mine/best", "test.mine-best.hyp"),
+        ("test.en,test.fr", "models/en_fr", "test.en_fr.hyp"),
+        ("grammar:test:1000:3", None, "grammar-test-1000-3.shipped.hyp"),
+        ("a/x.tsv + b/y.en,b/y.fr", None, "x+y.shipped.hyp"),
+        ("hf:org/name:en-fr:test", None, "hf-org-name-en-fr-test.shipped.hyp"),
+    ],
+)
+def test_names_contain_the_test_set_and_the_model(data: str, model: str, name: str) -> None:
+    assert default_name(data, Path(model) if model else None) == Path(name)
+
+
+def test_an_unwritable_location_is_refused_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    check_writable(tmp_path / "new" / "deep" / "x.hyp")
+    with pytest.raises(UserError, match="it is a directory"):
+        check_writable(tmp_path)
+    with pytest.raises(UserError, match="is not a writable directory"):
+        check_writable(tmp_path / "file" / "x.hyp")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.errors import UserError
-from clearhead.evaluation.scores import score
+from clearhead.evaluation.scores import compare, score
 
 REFERENCES = [
     "Le chat est assis sur la table.",
@@ -72,12 +72,12 @@ def test_the_length_ratio_counts_tokens_of_both_sides(lines: list[tuple[str, str
     assert score(hypotheses, references).length_ratio == expected
 
 
-def test_a_line_in_a_place_of_its_own_costs_nothing_when_both_sides_are_empty() -> None:
+def test_a_line_that_is_empty_on_both_sides_does_not_change_bleu() -> None:
     lines = ["Le chat est assis sur la table."]
     assert score([*lines, ""], [*lines, ""]).bleu == score(lines, lines).bleu
 
 
-def test_another_number_of_lines_is_refused_with_both_numbers() -> None:
+def test_different_numbers_of_lines_are_refused() -> None:
     with pytest.raises(UserError, match="2 hypotheses for 3 references"):
         score(["a", "b"], ["a", "b", "c"])
 
@@ -85,3 +85,49 @@ def test_another_number_of_lines_is_refused_with_both_numbers() -> None:
 def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(UserError, match="no line to score"):
         score([], [])
+
+
+NUMBERED = [f"le chat numéro {n} dort sur la grande table." for n in range(40)]
+BETTER = [line.replace("grande", "petite") if n % 8 == 0 else line
+          for n, line in enumerate(NUMBERED)]  # fmt: skip
+WORSE = [line.replace("dort sur", "est à") for line in NUMBERED]
+
+
+def test_the_comparison_is_deterministic() -> None:
+    assert compare(BETTER, WORSE, NUMBERED, 50) == compare(BETTER, WORSE, NUMBERED, 50)
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    for comparison in compare(BETTER, BETTER, NUMBERED, 50):
+        assert comparison.difference == 0
+        assert comparison.p_value == 1
+
+
+def test_a_clear_difference_is_significant_and_positive_for_the_better_system() -> None:
+    for ours, theirs, direction in ((BETTER, WORSE, 1), (WORSE, BETTER, -1)):
+        for comparison in compare(ours, theirs, NUMBERED, 200):
+            assert comparison.difference * direction > 0
+            assert comparison.p_value < 0.05
+
+
+def test_swapping_the_systems_swaps_their_scores() -> None:
+    for one, other in zip(
+        compare(BETTER, WORSE, NUMBERED, 50),
+        compare(WORSE, BETTER, NUMBERED, 50),
+        strict=True,
+    ):
+        assert (one.value, one.other) == (other.other, other.value)
+        assert one.p_value == other.p_value
+
+
+def test_values_are_the_scores_of_the_whole_set_with_the_signature_of_the_test() -> None:
+    bleu, chrf = compare(BETTER, WORSE, NUMBERED, 50)
+    assert (bleu.metric, chrf.metric) == ("BLEU", "chrF")
+    assert bleu.value == pytest.approx(sacrebleu.corpus_bleu(BETTER, [NUMBERED]).score)
+    assert chrf.other == pytest.approx(sacrebleu.corpus_chrf(WORSE, [NUMBERED]).score)
+    assert "bs:50|seed:12345|" in bleu.signature
+
+
+def test_a_comparison_with_a_missing_line_is_refused() -> None:
+    with pytest.raises(UserError, match="39 hypotheses for 40 references"):
+        compare(BETTER, WORSE[:-1], NUMBERED)

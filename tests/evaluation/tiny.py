@@ -1,4 +1,4 @@
-"""A grammar translator that knows nothing, with a tokenizer trained on the spot."""
+"""An untrained translator of the grammar corpus, with a tokenizer trained for the tests."""
 
 from functools import cache
 from itertools import islice
@@ -21,13 +21,13 @@ def pairs(split: str = "test", count: int = 12) -> list[GrammarPair]:
 
 @cache
 def tokenizer() -> Tokenizer:
-    """Pieces of the grammar's words."""
+    """Trained on the grammar's words."""
     return Tokenizer.train([text for pair in pairs("train", 200) for text in pair[:2]], 500)
 
 
 @cache
 def model(positions: int = 96) -> Transformer:
-    """Random weights, with room for `positions` tokens on either side."""
+    """Random weights, `positions` source and target positions."""
     torch.manual_seed(5)
     size = tokenizer().vocab_size
     config = TransformerConfig(
@@ -46,7 +46,7 @@ def model(positions: int = 96) -> Transformer:
 
 
 def save(directory: Path) -> Path:
-    """As a model directory."""
+    """Save as a model directory."""
     model().save_pretrained(directory)
     tokenizer().save(directory)
     return directory

@@ -1,4 +1,4 @@
-"""Watching changes nothing, finds everything by its path, and leaves no trace."""
+"""Capturing changes no output, finds every module by its path, and removes its hooks."""
 
 import time
 from statistics import median
@@ -38,16 +38,16 @@ def test_outputs_and_gradients_with_and_without_capture_are_bit_identical() -> N
 
     plain = run()
     with capture(model, *watchable(model)):
-        watched = run()
-    assert all(torch.equal(a, b) for a, b in zip(plain, watched, strict=True))
+        captured = run()
+    assert all(torch.equal(a, b) for a, b in zip(plain, captured, strict=True))
 
 
-def test_weights_are_before_dropout_and_every_row_that_may_look_sums_to_one() -> None:
+def test_weights_are_before_dropout_and_every_row_sums_to_one() -> None:
     model = tiny.model().train()
-    with capture(model, "*.layers.*.*.weights") as seen:
+    with capture(model, "*.layers.*.*.weights") as captured:
         model(*inputs())
-    assert len(seen) == tiny.ENCODER_LAYERS + 2 * tiny.DECODER_LAYERS
-    for path, weights in seen.items():
+    assert len(captured) == tiny.ENCODER_LAYERS + 2 * tiny.DECODER_LAYERS
+    for path, weights in captured.items():
         keys = TGT_LEN if path.startswith("decoder") and "self" in path else SRC_LEN
         queries = SRC_LEN if path.startswith("encoder") else TGT_LEN
         assert weights.shape == (BATCH, tiny.HEADS, queries, keys)
@@ -57,24 +57,25 @@ def test_weights_are_before_dropout_and_every_row_that_may_look_sums_to_one() ->
 def test_outputs_are_those_of_the_modules() -> None:
     model = tiny.model()
     src, tgt, src_mask, tgt_mask = inputs()
-    with capture(model, "encoder", "decoder", "encoder.layers.2") as seen:
+    with capture(model, "encoder", "decoder", "encoder.layers.2") as captured:
         output = model(src, tgt, src_mask, tgt_mask)
-    assert torch.equal(model.project(seen["decoder"]), output)
+    assert torch.equal(model.project(captured["decoder"]), output)
     assert torch.equal(
-        model.encoder.get_submodule("norm")(seen["encoder.layers.2"]), seen["encoder"]
+        model.encoder.get_submodule("norm")(captured["encoder.layers.2"]), captured["encoder"]
     )
 
 
-def test_a_star_is_one_step_of_a_path() -> None:
+def test_a_star_matches_one_component_of_a_path() -> None:
     model = tiny.model()
-    with capture(model, "encoder.layers.*") as seen:
+    with capture(model, "encoder.layers.*") as captured:
         model(*inputs())
-    assert list(seen) == [f"encoder.layers.{i}" for i in range(tiny.ENCODER_LAYERS)]
+    assert list(captured) == [f"encoder.layers.{i}" for i in range(tiny.ENCODER_LAYERS)]
 
 
-def test_after_capture_the_model_is_as_before() -> None:
+def test_after_capture_the_model_is_unchanged() -> None:
     model = tiny.model()
     block = model.get_submodule("decoder.layers.0.cross_attention_block")
+    block.keep_attention_scores = False
     with pytest.raises(RuntimeError, match="stop"), capture(model, *watchable(model)):
         model(*inputs())
         raise RuntimeError("stop")
@@ -83,7 +84,7 @@ def test_after_capture_the_model_is_as_before() -> None:
     assert block.attention_scores is None
 
 
-def test_a_watcher_who_was_there_before_keeps_watching() -> None:
+def test_weights_that_were_kept_before_stay_kept() -> None:
     model = tiny.model()
     block = model.get_submodule("encoder.layers.0.self_attention_block")
     block.keep_attention_scores = True
@@ -114,6 +115,6 @@ def test_capture_of_one_layer_costs_at_most_a_tenth_of_the_time() -> None:
 
     layer = [name for name in watchable(model) if name.startswith("decoder.layers.1")]
     pairs = [(seconds(), seconds(*layer)) for _ in range(25)]
-    plain, watched = (min(side) for side in zip(*pairs, strict=True))
-    cost = min(watched / plain, median(with_it / without for without, with_it in pairs))
+    plain, captured = (min(side) for side in zip(*pairs, strict=True))
+    cost = min(captured / plain, median(with_it / without for without, with_it in pairs))
     assert cost <= 1.10, f"capture of one layer takes {100 * (cost - 1):.0f} % more time"

@@ -1,4 +1,4 @@
-"""A translator that knows nothing, of sizes that no two axes share."""
+"""An untrained translator in which no two axes have the same size."""
 
 from functools import cache
 
@@ -43,7 +43,7 @@ def config(dropout: float = 0.1) -> TransformerConfig:
 
 
 def model(seed: int = 3) -> Transformer:
-    """Random weights, large enough that no attention is flat."""
+    """Random weights, large enough that no attention is uniform."""
     torch.manual_seed(seed)
     made = Transformer.from_config(config())
     with torch.no_grad():
@@ -54,5 +54,5 @@ def model(seed: int = 3) -> Transformer:
 
 
 def translator(seed: int = 3) -> Translator:
-    """Around a fresh model."""
+    """A translator with a new model."""
     return Translator(model(seed), tokenizer())

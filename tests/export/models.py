@@ -1,4 +1,4 @@
-"""What is exported in these tests: the shipped model, and small random ones, all sizes unlike."""
+"""The exported models: the shipped one, and small random ones whose sizes all differ."""
 
 from functools import cache
 from itertools import islice
@@ -8,16 +8,15 @@ import pytest
 import torch
 
 from clearhead.data.grammar import generate
-from clearhead.export.engine import Engine, Ids
 from clearhead.export.exporting import export
 from clearhead.export.targets import TARGETS
-from clearhead.export.verify import sentences, translate
+from clearhead.export.verify import Engine, Ids, sentences, translate
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.text import Tokenizer
-from clearhead.translation.location import SHIPPED
+from clearhead.translation.loading import SHIPPED
 
 LIMIT = 30  # tokens of a translation
-# What is added to the end sign's bias, so that sentences end, but not at once.
+# Added to the bias of EOS, so that sentences end, but not immediately.
 _ENDING = {("pre", True): 2.0, ("pre", False): 2.0, ("post", True): -0.5, ("post", False): 3.0}
 VARIANTS = list(_ENDING)
 
@@ -43,7 +42,7 @@ def tokenizer() -> Tokenizer:
 
 
 def tiny(norm: str = "pre", tie: bool = True, d_model: int = 12) -> Transformer:
-    """1 + 2 layers, 3 heads; attends sharply, so that every source is translated otherwise."""
+    """1 + 2 layers, 3 heads; sharp attention, so that every source has another translation."""
     torch.manual_seed(5)
     vocab = tokenizer().vocab_size
     config = TransformerConfig(
@@ -66,9 +65,9 @@ def tiny(norm: str = "pre", tie: bool = True, d_model: int = 12) -> Transformer:
             if "attention" in name:
                 parameter *= 3
         bias = model.projection_layer.get_parameter("proj.bias")
-        bias[: config.eos_id] = -30.0  # never written, as in a trained model
+        bias[: config.eos_id] = -30.0  # never predicted, as in a trained model
         bias[config.eos_id] += _ENDING[norm, tie]
-        bias[3:259] -= 8.0  # rather words than single bytes
+        bias[3:259] -= 8.0  # prefer words to single bytes
     return model
 
 
@@ -77,7 +76,7 @@ def tiny_sources(model: Transformer, count: int = 40) -> list[Ids]:
 
 
 def exported(model: Transformer, name: str, directory: Path) -> Path:
-    """Through a model directory to the directory of a target."""
+    """Save the model, then export it."""
     model.save_pretrained(directory / "model")
     tokenizer().save(directory / "model")
     export(directory / "model", TARGETS[name], directory / name, "float32")
@@ -87,7 +86,7 @@ def exported(model: Transformer, name: str, directory: Path) -> Path:
 def assert_same_translations(engine: Engine, model: Transformer) -> None:
     """Token for token, greedy and beam 4.
 
-    What the limit cuts counts as finished in the beam search of others, but not in ours.
+    Other engines treat a hypothesis cut at the limit as ended, ours does not.
     """
     sources = tiny_sources(model)
     for beam_size in (1, 4):
@@ -96,7 +95,7 @@ def assert_same_translations(engine: Engine, model: Transformer) -> None:
         pairs = list(zip(ours, theirs, strict=True))
         ended = [pair for pair in pairs if max(map(len, pair)) < LIMIT]
         assert len(ended) > 5 or beam_size == 1
-        assert len({tuple(ids) for ids in ours}) > 5, "a model that always says the same"
+        assert len({tuple(ids) for ids in ours}) > 5, "the translations must differ"
         for mine, other in pairs if beam_size == 1 else ended:
             assert other == mine
 
@@ -109,8 +108,8 @@ def assert_shipped_agrees(engine: Engine) -> None:
 
 
 def run_usage(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the Python lines of the README as they stand, in the exported directory."""
+    """Run the example of the README in the exported directory."""
     readme = (directory / "README.md").read_text(encoding="utf-8")
-    assert "Tatoeba" in readme, "the card of the model says whose text it learned from"
+    assert "Tatoeba" in readme, "the model card attributes the training data"
     monkeypatch.chdir(directory)
     exec(readme.rsplit("```python\n", 1)[1].split("```")[0], {})

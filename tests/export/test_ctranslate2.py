@@ -7,19 +7,19 @@ from clearhead.export.exporting import export
 from clearhead.export.targets import TARGETS, engine_of
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
-from clearhead.translation.location import SHIPPED
+from clearhead.translation.loading import SHIPPED
 from tests.export import models
 
 pytest.importorskip("ctranslate2")
 TARGET = TARGETS["ctranslate2"]
 
 
-def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
+def test_the_shipped_model_gives_the_same_translations(directory: Path) -> None:
     models.assert_shipped_agrees(engine_of(TARGET)(directory))
 
 
 @pytest.mark.parametrize(("norm", "tie"), models.VARIANTS)
-def test_any_variant_says_the_same(norm: str, tie: bool, tmp_path: Path) -> None:
+def test_every_variant_gives_the_same_translations(norm: str, tie: bool, tmp_path: Path) -> None:
     model = models.tiny(norm, tie)
     engine = engine_of(TARGET)(models.exported(model, "ctranslate2", tmp_path))
     models.assert_same_translations(engine, model)
@@ -27,7 +27,7 @@ def test_any_variant_says_the_same(norm: str, tie: bool, tmp_path: Path) -> None
     assert found.logit_difference < 1e-3
 
 
-def test_padding_and_begin_sign_are_never_written(tmp_path: Path) -> None:
+def test_padding_and_bos_are_never_predicted(tmp_path: Path) -> None:
     model = models.tiny()
     model.projection_layer.get_parameter("proj.bias").data[:2] = 50.0
     engine = engine_of(TARGET)(models.exported(model, "ctranslate2", tmp_path))
@@ -35,7 +35,7 @@ def test_padding_and_begin_sign_are_never_written(tmp_path: Path) -> None:
     assert not {0, 1} & {number for ids in found for number in ids}
 
 
-def test_eight_bits_are_a_quarter_of_the_size_and_still_translate(
+def test_int8_has_a_quarter_of_the_size_and_similar_translations(
     directory: Path, tmp_path: Path
 ) -> None:
     export(SHIPPED, TARGET, tmp_path / "int8", "int8")
@@ -47,14 +47,14 @@ def test_eight_bits_are_a_quarter_of_the_size_and_still_translate(
     assert sum(a == b for a, b in zip(ours, theirs, strict=True)) >= 40
 
 
-def test_its_vocabulary_is_ours_with_signs_and_bytes(directory: Path) -> None:
+def test_its_vocabulary_is_ours_with_special_tokens_and_bytes(directory: Path) -> None:
     vocabulary = json.loads((directory / "shared_vocabulary.json").read_text(encoding="utf-8"))
     tokenizer = models.shipped()[1]
     assert vocabulary == [tokenizer.piece(i) for i in range(tokenizer.vocab_size)]
     assert vocabulary[:4] == ["<pad>", "<s>", "</s>", "<0x00>"]
 
 
-def test_the_lines_of_its_readme_run(
+def test_the_example_of_its_readme_runs(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models.run_usage(directory, monkeypatch)

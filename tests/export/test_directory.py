@@ -13,19 +13,19 @@ def fill(path: Path) -> None:
         assert not (path / "weights").exists()
 
 
-def test_it_appears_whole_with_the_directories_above_it(tmp_path: Path) -> None:
+def test_it_is_written_completely_with_its_parents(tmp_path: Path) -> None:
     fill(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b" / "weights").read_text(encoding="utf-8") == "w"
     assert os.listdir(tmp_path / "a") == ["b"]
 
 
-def test_an_empty_directory_may_stand_there(tmp_path: Path) -> None:
+def test_an_empty_directory_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     fill(tmp_path / "here")
     assert os.listdir(tmp_path / "here") == ["weights"]
 
 
-def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("m", encoding="utf-8")
     for path, message in ((tmp_path, "not empty"), (tmp_path / "mine", "is a file")):
         with pytest.raises(UserError, match=message):
@@ -33,7 +33,7 @@ def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["mine"]
 
 
-def test_what_arrives_meanwhile_is_not_overwritten_either(tmp_path: Path) -> None:
+def test_files_created_meanwhile_are_not_overwritten(tmp_path: Path) -> None:
     with (
         pytest.raises(UserError, match="not empty"),
         new_directory(tmp_path / "here"),
@@ -50,7 +50,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_place_that_cannot_be_written_is_named_in_one_line(tmp_path: Path) -> None:
+def test_an_unwritable_location_is_named_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write") as caught:
         fill(tmp_path / "file" / "below")

@@ -8,7 +8,7 @@ from clearhead.export.exporting import export
 from clearhead.export.targets import TARGETS, engine_of
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
-from clearhead.translation.location import SHIPPED
+from clearhead.translation.loading import SHIPPED
 from tests.export import models
 
 transformers = pytest.importorskip("transformers")
@@ -16,12 +16,12 @@ TARGET = TARGETS["huggingface"]
 TEXTS = ["Where is he?", "A </s> typed by hand, <pad>.", "  two  spaces ", "d'été « oui » 😀", "\t"]
 
 
-def test_the_shipped_model_says_the_same_token_for_token(directory: Path) -> None:
+def test_the_shipped_model_gives_the_same_translations(directory: Path) -> None:
     models.assert_shipped_agrees(engine_of(TARGET)(directory))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_either_order_of_norms_has_its_architecture(norm: str, tmp_path: Path) -> None:
+def test_pre_and_post_norm_have_architectures(norm: str, tmp_path: Path) -> None:
     model = models.tiny(norm)
     engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
     models.assert_same_translations(engine, model)
@@ -30,7 +30,7 @@ def test_either_order_of_norms_has_its_architecture(norm: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_saved_again_by_transformers_it_is_still_the_same(norm: str, tmp_path: Path) -> None:
+def test_saving_it_with_transformers_does_not_change_it(norm: str, tmp_path: Path) -> None:
     model = models.tiny(norm)
     engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
     engine.model.save_pretrained(tmp_path / "again")
@@ -42,7 +42,7 @@ def test_saved_again_by_transformers_it_is_still_the_same(norm: str, tmp_path: P
 
 
 @pytest.mark.parametrize("loader", ["PreTrainedTokenizerFast", "AutoTokenizer"])
-def test_its_tokenizer_gives_our_ids_and_the_end_sign(loader: str, directory: Path) -> None:
+def test_its_tokenizer_gives_our_ids_and_eos(loader: str, directory: Path) -> None:
     theirs = getattr(transformers, loader).from_pretrained(directory)
     ours = models.shipped()[1]
     for text in TEXTS:
@@ -51,7 +51,7 @@ def test_its_tokenizer_gives_our_ids_and_the_end_sign(loader: str, directory: Pa
         assert theirs.decode(ids, skip_special_tokens=True) == ours.decode(ids)
 
 
-def test_the_lines_of_its_readme_run(
+def test_the_example_of_its_readme_runs(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models.run_usage(directory, monkeypatch)
@@ -59,7 +59,7 @@ def test_the_lines_of_its_readme_run(
     assert capsys.readouterr().out.splitlines() == ours
 
 
-def test_half_precision_is_half_the_size(directory: Path, tmp_path: Path) -> None:
+def test_bfloat16_has_half_the_size(directory: Path, tmp_path: Path) -> None:
     export(SHIPPED, TARGET, tmp_path / "half", "bfloat16")
     sizes = [(p / "model.safetensors").stat().st_size for p in (directory, tmp_path / "half")]
     assert sizes[1] < 0.51 * sizes[0]
@@ -69,7 +69,7 @@ def test_half_precision_is_half_the_size(directory: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("tie", "d_model", "message"), [(False, 12, "tie_embeddings=false"), (True, 9, "odd width")]
 )
-def test_what_fits_no_architecture_is_refused_in_one_line(
+def test_a_model_without_matching_architecture_is_refused_in_one_line(
     tie: bool, d_model: int, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=message) as caught:

@@ -13,23 +13,23 @@ from clearhead.export.targets import (
 ABSENT = Target("Abacus", "abacus", ("abacus_builder",), "abacus", ("abacus_runner",), ("beads",))
 
 
-def test_an_unknown_target_is_answered_with_the_known() -> None:
+def test_an_unknown_target_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UserError, match="export to ctranslate2, onnx, huggingface"):
         find_target("tflite")
 
 
-def test_a_missing_package_is_named_with_what_to_install() -> None:
+def test_a_missing_package_is_named_with_the_install_command() -> None:
     with pytest.raises(UserError, match=r"abacus_builder.*pip install 'clearhead\[export\]'"):
         builder_of(ABSENT)
     with pytest.raises(UserError, match="running Abacus exports needs abacus_runner"):
         engine_of(ABSENT)
 
 
-def test_the_first_precision_is_the_default_and_always_exact() -> None:
+def test_the_default_precision_is_float32() -> None:
     for target in TARGETS.values():
         assert check_precision(target, None) == "float32"
 
 
-def test_a_precision_that_a_target_lacks_is_refused() -> None:
-    with pytest.raises(UserError, match="ONNX exports know no precision 'int8'; choose from float"):
+def test_an_unsupported_precision_is_refused() -> None:
+    with pytest.raises(UserError, match="ONNX exports do not support precision 'int8'"):
         check_precision(TARGETS["onnx"], "int8")

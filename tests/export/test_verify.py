@@ -5,15 +5,14 @@ import pytest
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.export.engine import Ids
-from clearhead.export.verify import sentences, translate, verify
+from clearhead.export.verify import Ids, sentences, translate, verify
 from clearhead.models import Transformer
 from tests.decoding.tiny import teacher_forced
 from tests.export import models
 
 
-class Parrot:
-    """An engine that says what our model says, but for what it is told to get wrong."""
+class Imitation:
+    """An engine with the results of our model, except for the given errors."""
 
     def __init__(self, model: Transformer, wrong_beams: int = 0, shift: float = 0.0) -> None:
         self.model, self.wrong_beams, self.shift = model, wrong_beams, shift
@@ -24,39 +23,39 @@ class Parrot:
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
         return [
-            (written, self._logits(source, written))
+            (target, self._logits(source, target))
             for source, ids in zip(sources, translate(self.model, sources, 1, limit), strict=True)
-            for written in [[*ids, self.model.config.eos_id][:limit]]
+            for target in [[*ids, self.model.config.eos_id][:limit]]
         ]
 
-    def _logits(self, source: Ids, written: Ids) -> Tensor:
+    def _logits(self, source: Ids, target: Ids) -> Tensor:
         logits = []
         hook = self.model.projection_layer.get_submodule("proj").register_forward_hook(
             lambda module, inputs, output: logits.append(output[0].clone())
         )
-        teacher_forced(self.model, source, written)
+        teacher_forced(self.model, source, target)
         hook.remove()
-        logits[0][:, :2] = 1e9  # what the ban leaves there is nobody's business
+        logits[0][:, :2] = 1e9  # these logits are excluded from the comparison
         logits[0][-1, 5] += self.shift
         return logits[0]
 
 
-def test_a_faithful_engine_agrees_everywhere() -> None:
+def test_an_equal_engine_agrees_everywhere() -> None:
     model = models.tiny()
-    found = verify(model, Parrot(model), models.tiny_sources(model, 35))
+    found = verify(model, Imitation(model), models.tiny_sources(model, 35))
     assert (found.sentences, found.greedy, found.beam) == (35, 35, 35)
     assert found.logit_difference < 1e-4
 
 
-def test_what_an_engine_gets_wrong_is_counted_and_measured() -> None:
+def test_errors_of_an_engine_are_counted_and_measured() -> None:
     model = models.tiny()
-    found = verify(model, Parrot(model, 3, 0.5), models.tiny_sources(model, 7))
+    found = verify(model, Imitation(model, 3, 0.5), models.tiny_sources(model, 7))
     assert (found.greedy, found.beam) == (7, 4)
     assert found.logit_difference == pytest.approx(0.5, abs=1e-4)
     assert "7 of 7 sentences greedy, 4 with beam 4" in str(found)
 
 
-def test_a_model_without_room_for_a_sentence_is_told_so() -> None:
+def test_a_model_with_too_few_positions_is_refused() -> None:
     model = models.tiny()
     model.config = replace(model.config, src_seq_len=2)
     with pytest.raises(UserError, match="src_seq_len=2 positions"):

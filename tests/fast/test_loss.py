@@ -86,7 +86,7 @@ def test_equal_to_cross_entropy_for_any_sizes(
 
 
 @pytest.mark.parametrize("vocab", [9, 40])
-def test_a_chunk_is_so_many_numbers(vocab: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunk_is_so_many_elements(vocab: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is longer than a chunk is a chunk."""
     monkeypatch.setattr(module, "CHUNK", 30)
     assert_equal(make_case(7, 5, vocab, torch.float64), 0.1, 1e-10)

@@ -1,4 +1,4 @@
-"""Rooms import one way; the contracts stand in pyproject.toml under [tool.importlinter]."""
+"""Packages import in one direction; pyproject.toml has the contracts in [tool.importlinter]."""
 
 import subprocess
 import sys

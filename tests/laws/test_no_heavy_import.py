@@ -24,8 +24,25 @@ def test_errors_and_files_are_cheap() -> None:
     assert heavy_modules_after("import clearhead.errors, clearhead.files") == []
 
 
+def test_the_configuration_of_a_model_and_of_a_search_is_cheap() -> None:
+    """An engine that does not use torch needs them."""
+    modules = "clearhead.decoding.engine, clearhead.decoding.engine, clearhead.models.config"
+    assert heavy_modules_after(f"import {modules}, clearhead.decoding.engine") == []
+    names = "DecodingOptions, Engine, Hypothesis; from clearhead.models import TransformerConfig"
+    assert heavy_modules_after(f"from clearhead.decoding import {names}") == []
+
+
 def test_help_loads_nothing_heavy() -> None:
     assert heavy_modules_after("from clearhead.cli.main import run; run(['--help'])") == []
+
+
+def test_the_native_engine_translates_without_torch() -> None:
+    code = (
+        "from clearhead.cli.main import run;"
+        "run(['translate', '--engine', 'native', '--alignments', 'Good morning.'])"
+    )
+    loaded = heavy_modules_after(code)
+    assert "numpy" in loaded and "torch" not in loaded
 
 
 def test_help_answers_within_four_tenths_of_a_second() -> None:

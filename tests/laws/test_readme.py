@@ -61,11 +61,29 @@ def test_every_command_parses(line: Line) -> None:
         command.make_context(name, list(arguments))
 
 
+def targets(text: str) -> list[str]:
+    """The targets of every `make` in a text."""
+    return [
+        target for found in re.findall(r"\bmake((?: [a-z]+)+)", text) for target in found.split()
+    ]
+
+
+def unknown_targets(text: str) -> list[str]:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return [one for one in targets(text) if not re.search(rf"^{one}:", makefile, re.MULTILINE)]
+
+
 @pytest.mark.parametrize("line", [line for line in ALL if "make " in line.text], ids=str)
 def test_every_make_target_exists(line: Line) -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"\bmake (\w+)", line.text):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    assert targets(line.text) and not unknown_targets(line.text)
+
+
+def test_ci_checks_by_make_targets_alone() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    commands = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+    assert targets(commands) == ["lint", "types", "layers"]  # and those of the README
+    assert not unknown_targets(commands)
+    assert not re.findall(r"\b(?:pytest|ruff|mypy|lint-imports)\b", commands)
 
 
 def test_the_first_screen_is_two_commands_and_a_picture() -> None:

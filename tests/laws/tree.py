@@ -3,6 +3,7 @@
 import ast
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,9 +13,11 @@ NOT_OURS = {".git", ".venv", "venv", "build", "dist", "runs", "__pycache__", ".h
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def source_files() -> list[Path]:
-    """Every Python file of the package."""
-    return sorted(SOURCE.rglob("*.py"))
+    """Every Python file of the package, except the lessons, which are texts with cells."""
+    lessons = SOURCE / "learn" / "content" / "lessons"
+    return sorted(path for path in SOURCE.rglob("*.py") if path.parent != lessons)
 
 
 def tracked_files() -> list[Path]:
@@ -35,15 +38,16 @@ def is_ignored(path: Path) -> bool:
     return any(p in NOT_OURS or p.endswith(("_cache", ".egg-info")) for p in parts)
 
 
+@cache
 def parse(path: Path) -> ast.Module:
     """The syntax tree of one file."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
 def name_of(path: Path, node: ast.AST | None = None) -> str:
-    """How a law names a place: `src/clearhead/files.py:12`."""
-    place = path.relative_to(ROOT).as_posix()
-    return f"{place}:{node.lineno}" if node is not None and hasattr(node, "lineno") else place
+    """How a law names a location: `src/clearhead/files.py:12`."""
+    name = path.relative_to(ROOT).as_posix()
+    return f"{name}:{node.lineno}" if node is not None and hasattr(node, "lineno") else name
 
 
 def functions(tree: ast.Module) -> Iterator[Function]:

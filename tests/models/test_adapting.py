@@ -68,7 +68,7 @@ def test_gradients_reach_a_and_b_and_nothing_else(kind: str) -> None:
     assert count_trained(model) == 2 * 2 * 2 * (12 + 12)  # layers, projections, rank
 
 
-def test_the_fast_twins_compute_an_adapted_model_too() -> None:
+def test_an_adapted_model_can_be_accelerated() -> None:
     model, ids = KINDS["bert"]().eval(), texts()
     learned(adapt(model, Adaptation(2, 4.0, 0.0, ALL)))
     fast = accelerate(copy.deepcopy(model))

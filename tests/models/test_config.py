@@ -62,18 +62,18 @@ def test_an_unknown_key_without_a_likeness_lists_what_is_known() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("d_model", "512", "a whole number, 1 or more"),
-        ("d_model", 512.0, "a whole number, 1 or more"),
-        ("d_model", None, "a whole number, 1 or more"),
-        ("d_model", True, "a whole number, 1 or more"),
-        ("d_model", [512], "a whole number, 1 or more"),
-        ("d_model", 0, "a whole number, 1 or more"),
-        ("h", -8, "a whole number, 1 or more"),
-        ("h", 0, "a whole number, 1 or more"),
-        ("encoder_layers", 0, "a whole number, 1 or more"),
-        ("src_vocab_size", -1, "a whole number, 1 or more"),
-        ("src_seq_len", 0, "a whole number, 1 or more"),
-        ("pad_id", -1, "a whole number, 0 or more"),
+        ("d_model", "512", "a whole number from 1 to"),
+        ("d_model", 512.0, "a whole number from 1 to"),
+        ("d_model", None, "a whole number from 1 to"),
+        ("d_model", True, "a whole number from 1 to"),
+        ("d_model", [512], "a whole number from 1 to"),
+        ("d_model", 0, "a whole number from 1 to"),
+        ("h", -8, "a whole number from 1 to"),
+        ("h", 0, "a whole number from 1 to"),
+        ("encoder_layers", 0, "a whole number from 1 to"),
+        ("src_vocab_size", -1, "a whole number from 1 to"),
+        ("src_seq_len", 0, "a whole number from 1 to"),
+        ("pad_id", -1, "a whole number from 0 to"),
         ("dropout", float("nan"), "at least 0 and below 1"),
         ("dropout", 1.0, "at least 0 and below 1"),
         ("dropout", -0.1, "at least 0 and below 1"),
@@ -87,7 +87,7 @@ def test_an_unknown_key_without_a_likeness_lists_what_is_known() -> None:
         ("norm", 3, "'pre' or 'post'"),
     ],
 )
-def test_a_value_that_does_not_do_is_named(key: str, value: object, expected: str) -> None:
+def test_a_value_that_is_not_valid_is_named(key: str, value: object, expected: str) -> None:
     message = refused(SIZES | {key: value})
     assert f"{key}={value!r}" in message and expected in message
 

@@ -133,7 +133,7 @@ def test_an_embedding_has_length_one_and_does_not_depend_on_company() -> None:
     ("change", "message"),
     [({"activation": "mish"}, "activation='mish' is not known; give one of relu, gelu"),
      ({"d_model": 13}, "d_model=13 is not divisible by h=3"),
-     ({"layers": 0}, "layers=0 does not do"), ({"dropout": 1.0}, "dropout=1.0 does not do")],
+     ({"layers": 0}, "layers=0 is not valid"), ({"dropout": 1.0}, "dropout=1.0 is not valid")],
 )  # fmt: skip
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_sizes_that_do_not_do_are_refused(
@@ -146,3 +146,19 @@ def test_sizes_that_do_not_do_are_refused(
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_a_model_is_printed_as_a_tree(model: nn.Module) -> None:
     assert "2 × EncoderBlock" in repr(model)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_each_form_of_a_padding_mask_hides_the_same(model: nn.Module) -> None:
+    ids = torch.tensor([[5, 9, 7, 30, 6], [8, 3, 4, 0, 0]])
+    mask = padding_mask(ids, 0)
+    additive = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
+    for form in (mask.int(), mask.float(), additive):
+        assert torch.equal(model(ids, form), model(ids, mask))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("ids", [torch.ones(2, 5), torch.ones(5, dtype=torch.int64)], ids=str)
+def test_ids_of_a_wrong_form_are_refused_by_name(model: nn.Module, ids: torch.Tensor) -> None:
+    with pytest.raises(UserError, match=r"ids has shape .*; expected (integer )?token ids"):
+        model(ids)

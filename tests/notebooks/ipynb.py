@@ -1,14 +1,15 @@
-"""Notebooks as Jupyter and Colab open them, made from their sources: `make notebooks`.
+"""Build the notebooks with their outputs from their sources: `make notebooks`.
 
-The sources are plain Python (jupytext's percent format), which people read and diff. Beside each
-lies the notebook without outputs, so that nobody needs a tool to open it. It begins with a
-cell that installs clearhead in Colab; everywhere else that cell does nothing.
+The sources are Python files in jupytext's percent format. Each notebook is stored beside its
+source with its outputs, so that it can be read without running it. Its first code cell installs
+clearhead in Colab and does nothing elsewhere.
 """
 
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import jupytext
+import nbclient
 import nbformat
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -27,12 +28,12 @@ METADATA = {
 
 
 def sources() -> list[Path]:
-    """What people edit."""
+    """The percent files, which are edited."""
     return sorted(FOLDER.glob("*.py"))
 
 
 def notebook_of(source: Path) -> nbformat.NotebookNode:
-    """Title, installation in Colab, and all else; cells are numbered, so that nothing is chance."""
+    """The title, the installation cell, and the cells of the source, with numbered cell ids."""
     title, *rest = jupytext.read(source).cells
     install = COLAB.format(extras=EXTRAS.get(source.stem, "notebook"))
     cells = [title, nbformat.v4.new_code_cell(install), *rest]
@@ -41,19 +42,29 @@ def notebook_of(source: Path) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
 
 
-def written(source: Path) -> str:
-    """The file's text."""
-    return str(nbformat.writes(notebook_of(source))) + "\n"
+def executed(source: Path) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a run, without anything that changes from run to run."""
+    notebook = notebook_of(source)
+    resources = {"metadata": {"path": str(FOLDER)}}
+    nbclient.NotebookClient(notebook, timeout=900, resources=resources).execute()
+    for number, cell in enumerate(cell for cell in notebook.cells if cell.cell_type == "code"):
+        cell.metadata = {}
+        cell.execution_count = number + 1
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = number + 1
+    notebook.metadata = METADATA
+    return notebook
 
 
-def write_all() -> Iterator[Path]:
-    """Every notebook beside its source."""
-    for source in sources():
-        target = source.with_suffix(".ipynb")
-        target.write_text(written(source), encoding="utf-8")
-        yield target
+def write(source: Path) -> Path:
+    """Execute a source and store the notebook beside it."""
+    target = source.with_suffix(".ipynb")
+    target.write_text(nbformat.writes(executed(source)) + "\n", encoding="utf-8")
+    return target
 
 
 if __name__ == "__main__":
-    for path in write_all():
-        print(path.name)
+    chosen = sys.argv[1:] or [source.stem for source in sources()]
+    for name in chosen:
+        print(write(FOLDER / f"{name}.py").name)

@@ -11,14 +11,14 @@ def test_every_cell_runs_and_shows_what_it_promises() -> None:
     parts, difference, answers = ran.shown("text/markdown")
     assert "| EncoderBlock | 2 | 2 |" in parts
     assert "-        layers = stack(config, lambda: PostNormResidualConnection" in difference
-    assert "+        allowed = look_ahead_mask(" in difference
+    assert "+        visible = look_ahead_mask(" in difference
     assert answers.count("**[MASK]**") == 6
-    # What the last word changes: everything that BERT sees, of GPT's only its own place.
+    # The last word changes every hidden state of BERT, but only the last ones of GPT.
     seen = dict(re.findall(r"^(Bert|Gpt) +([x.]+)$", ran.printed, re.M))
     assert set(seen["Bert"][:5]) == {"x"} and re.fullmatch(r"\.+x+", seen["Gpt"])
     losses = [float(loss) for loss in re.findall(r"loss (\d+\.\d+)", ran.printed)]
     half = len(losses) // 2
     assert losses[0] > losses[half - 1] and losses[half] > losses[-1]
-    for apart in re.findall(r"([0-9.e+-]+) apart at most", ran.printed):
+    for apart in re.findall(r"largest difference ([0-9.e+-]+)", ran.printed):
         assert float(apart) <= 1e-5
     assert not ran.warned and len(ran.shown("image/png")) == 1

@@ -1,7 +1,9 @@
-"""Vectors: those of the readable model, whatever the company, the order and the window."""
+"""Embeddings of texts: one vector each, in order, pooled as the directory says."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +12,81 @@ from torch import Tensor
 
 from clearhead import pipeline
 from clearhead.blocks import padding_mask
-from clearhead.data.grammar_pairs import GrammarPairs
+from clearhead.data.corpus import GrammarPairs
 from clearhead.errors import UserError
-from clearhead.models.sentence_embedding import masked_mean
-from clearhead.pipelines import embedding
-from clearhead.pipelines.embedding import Embedder, Named
-from clearhead.pipelines.encoding import FusedEncoding, PaddedEncoding
+from clearhead.models.bert import masked_mean
+from clearhead.pipelines import embedding, text_model
+from clearhead.pipelines.embedding import Embedder, Named, SentenceSettings
 from clearhead.pretrained import load
 from tests.pipelines.models import bert, esm, theirs
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def directory(path: Path, pooling: dict[str, Any], *more: str) -> Path:
+    kinds = ["Transformer", "Pooling", *more]
+    modules = [
+        {
+            "idx": n,
+            "type": f"sentence_transformers.models.{kind}",
+            "path": f"{n}_{kind}" if n else "",
+        }
+        for n, kind in enumerate(kinds)
+    ]
+    write(path / "modules.json", modules)
+    write(path / "1_Pooling" / "config.json", {"word_embedding_dimension": 12} | pooling)
+    return path
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        SentenceSettings.of(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_plain_directory_means_a_plain_mean(tmp_path: Path) -> None:
+    assert SentenceSettings.of(tmp_path) == SentenceSettings("mean", False, None)
+
+
+@pytest.mark.parametrize(
+    ("pooling", "expected"),
+    [({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+     ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+     ({"pooling_mode": "mean", "include_prompt": True}, "mean"), ({"pooling_mode": "cls"}, "cls")],
+)  # fmt: skip
+def test_old_files_and_new_ones_say_how_to_pool(
+    tmp_path: Path, pooling: dict[str, Any], expected: str
+) -> None:
+    found = SentenceSettings.of(directory(tmp_path, pooling))
+    assert found == SentenceSettings(expected, False, None)  # type: ignore[arg-type]
+
+
+def test_length_one_and_the_longest_text_are_theirs(tmp_path: Path) -> None:
+    path = directory(tmp_path, {"pooling_mode": "mean"}, "Normalize")
+    write(path / "sentence_bert_config.json", {"max_seq_length": 256, "do_lower_case": False})
+    assert SentenceSettings.of(path) == SentenceSettings("mean", True, 256)
+    write(path / "sentence_bert_config.json", {"max_seq_length": None})
+    assert SentenceSettings.of(path).limit is None
+
+
+def test_what_we_do_not_have_is_named(tmp_path: Path) -> None:
+    assert "asks for a module 'Dense'" in refused(
+        directory(tmp_path, {"pooling_mode": "mean"}, "Dense")
+    )
+    assert "the pooling max, and ours are mean and cls" in refused(
+        directory(tmp_path, {"pooling_mode": "max"})
+    )
+    both = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}
+    assert "cls_token and mean_tokens" in refused(directory(tmp_path, both))
+    (tmp_path / "modules.json").write_text("{", encoding="utf-8")
+    assert "modules.json is not a JSON file" in refused(tmp_path)
+    write(tmp_path / "modules.json", {"a": 1})
+    assert "holds no list of modules" in refused(tmp_path)
+
 
 TEXTS = [pair.source for pair in GrammarPairs("train", 37)] + ["", "Où ?"]
 PROTEINS = ["MKTAYIAKQR", "MK", "MKT<mask>YIAKQRQISFVK", "M" * 40, "MKT<mask>YIAKQ"]
@@ -42,7 +111,6 @@ def test_the_mean_is_that_of_the_readable_model(
     {"bert": bert, "esm": esm}[family](tmp_path, f"{family.title()}Model")
     hidden, mask = hidden_of(tmp_path, texts)
     embedder = Embedder.from_pretrained(tmp_path)
-    assert isinstance(embedder.reader.encoding, FusedEncoding)
     found = embedder.encode(texts)
     assert found.dtype == np.float32
     assert np.abs(found - masked_mean(hidden, mask).numpy()).max() <= 1e-5
@@ -60,21 +128,23 @@ def test_a_text_has_the_vector_that_it_has_alone(
     assert np.abs(backwards - alone).max() <= 2e-6
 
 
-def test_the_padded_way_gives_the_same(tmp_path: Path) -> None:
+def test_the_size_of_batches_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bert(tmp_path, "BertModel")
     embedder = Embedder.from_pretrained(tmp_path)
-    fast = embedder.encode(TEXTS)
-    embedder.reader.encoding = PaddedEncoding(embedder.reader.model)
-    assert np.abs(embedder.encode(TEXTS) - fast).max() <= 1e-5
+    expected = embedder.encode(TEXTS)
+    for tokens in (1, 23, 10**6):
+        monkeypatch.setattr(text_model, "BATCH_TOKENS_ON_CPU", tokens)
+        assert np.abs(embedder.encode(TEXTS) - expected).max() <= 2e-6
 
 
-def test_somebody_who_watches_is_not_passed_by(tmp_path: Path) -> None:
+def test_a_hook_on_a_block_is_called(tmp_path: Path) -> None:
     bert(tmp_path, "BertModel")
     model, tokenizer = load(tmp_path)
     seen: list[object] = []
     model.encoder.layers[0].register_forward_hook(lambda *_: seen.append(1))  # type: ignore[union-attr]
     reader = embedding.TextModel(model, tokenizer)  # type: ignore[arg-type]
-    assert isinstance(reader.encoding, PaddedEncoding)
     Embedder(reader).encode(["a"])
     assert seen
 
@@ -150,12 +220,28 @@ def test_nothing_gives_nothing_and_one_text_is_no_list(tmp_path: Path) -> None:
         Embedder.from_pretrained(tmp_path, precision="int4")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("precision", "bound"), [("bfloat16", 0.1), ("int8", 0.2), ("auto", 0.1)])
-def test_fewer_bits_give_nearly_the_same(tmp_path: Path, precision: str, bound: float) -> None:
+@pytest.mark.parametrize("family", ["bert", "esm"])
+def test_bfloat16_gives_nearly_the_same(
+    tmp_path: Path, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    {"bert": bert, "esm": esm}[family](tmp_path, f"{family.title()}Model")
+    texts = {"bert": TEXTS, "esm": PROTEINS}[family]
+    exact = Embedder.from_pretrained(tmp_path, "cpu").encode(texts)
+    short = Embedder.from_pretrained(tmp_path, "cpu", precision="bfloat16").encode(texts)
+    assert 0 < np.abs(exact - short).max() <= 0.1
+
+
+def test_int8_is_the_native_engines_and_near_float32(tmp_path: Path) -> None:
     bert(tmp_path, "BertModel")
-    exact = Embedder.from_pretrained(tmp_path).encode(TEXTS)
-    other = Embedder.from_pretrained(tmp_path, precision=precision).encode(TEXTS)  # type: ignore[arg-type]
-    assert np.abs(exact - other).max() <= bound
+    with pytest.raises(UserError, match="int8 is a precision of the native engine"):
+        Embedder.from_pretrained(tmp_path, precision="int8", engine="readable")
+    texts = ["a man reads", "a book"]
+    short, full = (
+        Embedder.from_pretrained(tmp_path, precision=precision, normalise=True).encode(texts)
+        for precision in ("int8", "float32")
+    )
+    assert ((short * full).sum(axis=1) > 0.98).all()
 
 
 def test_features_are_those_of_transformers(tmp_path: Path) -> None:

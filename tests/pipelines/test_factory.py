@@ -1,11 +1,19 @@
+"""Tasks and arguments are those of transformers, or get one line with the accepted ones."""
+
 import re
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import pytest
+import torch
 
 from clearhead import pipeline
 from clearhead.errors import UserError
-from clearhead.pipelines.factory import TASKS
+from clearhead.pipelines import factory
+from clearhead.pipelines.factory import TASKS, device_name
+from clearhead.pipelines.translation import TranslationPipeline
+from clearhead.text.inputs import check_texts, texts_of
 from tests.translation.tiny import translator
 
 
@@ -23,3 +31,97 @@ def test_a_task_almost_right_is_told_the_right_one() -> None:
 def test_every_row_names_a_class_that_loads_a_model(home: str) -> None:
     module, _, name = home.partition(":")
     assert callable(getattr(import_module(module), name).from_pretrained)
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("auto", "auto"), (None, "auto"), (-1, "cpu"), (0, "cuda:0"), (3, "cuda:3"),
+        (torch.device("cpu"), "cpu"), (torch.device("cuda", 1), "cuda:1"), ("mps", "mps"),
+    ],
+)  # fmt: skip
+def test_a_device_has_the_forms_of_transformers(given: Any, expected: str) -> None:
+    assert device_name(given) == expected
+
+
+def test_a_device_map_is_a_device() -> None:
+    assert device_name("auto", "auto") == "auto" and device_name("auto", "cpu") == "cpu"
+    assert "on a single device" in refused(lambda: device_name("auto", {"encoder": 0}))
+    assert "on a single device" in refused(lambda: device_name("cuda:0", "auto"))
+    assert "device=1.5 is not a device" in refused(lambda: device_name(1.5))
+
+
+def test_the_device_reaches_the_pipeline_as_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(
+        TranslationPipeline, "from_pretrained",
+        classmethod(lambda cls, model, device, threads, engine: seen.append(device)),
+    )  # fmt: skip
+    pipeline("translation", device=-1)
+    pipeline("translation", device_map="auto")
+    pipeline("translation", None, torch.device("cpu"))
+    assert seen == ["cpu", "auto", "cpu"]
+
+
+@pytest.mark.parametrize("name", ["batch_size", "torch_dtype", "framework", "tokenizer"])
+def test_an_unknown_argument_of_pipeline_is_refused_with_the_accepted_ones(name: str) -> None:
+    found = refused(lambda: pipeline("translation", **{name: 1}))
+    assert f"pipeline does not accept {name}" in found
+    assert "it accepts task, model, device, threads, engine, device_map" in found
+
+
+def test_a_model_of_torch_modules_is_refused_because_it_has_no_tokenizer() -> None:
+    found = refused(lambda: pipeline("fill-mask", model=torch.nn.Linear(2, 3)))
+    assert "model is a Linear; expected a directory" in found
+
+
+@pytest.mark.parametrize("name", ["do_sample", "batch_size", "truncation"])
+def test_an_unknown_argument_of_a_call_is_refused_with_the_accepted_ones(name: str) -> None:
+    translate = TranslationPipeline(translator())
+    found = refused(lambda: translate("Hello.", **{name: 1}))
+    assert f"TranslationPipeline does not accept {name}" in found
+    assert "inputs, num_beams, num_return_sequences, max_new_tokens" in found
+
+
+def test_an_argument_with_a_typing_error_is_answered_with_the_nearest() -> None:
+    translate = TranslationPipeline(translator())
+    assert "did you mean num_beams?" in refused(lambda: translate("Hello.", num_beam=2))
+
+
+@pytest.mark.parametrize("task", sorted(set(factory.TASKS)))
+def test_each_pipeline_refuses_unknown_arguments(task: str) -> None:
+    module, _, name = factory.TASKS[task].partition(":")
+    call = getattr(import_module(module), name).__call__
+    assert f"{name} does not accept return_tensors" in refused(
+        lambda: call(None, "text", return_tensors=True)
+    )
+
+
+def test_max_length_counts_the_start_token_and_max_new_tokens_does_not() -> None:
+    translate = TranslationPipeline(translator())
+    expected = translate("Hello world.", num_beams=1, max_new_tokens=4)
+    assert translate("Hello world.", num_beams=1, max_length=5) == expected
+    assert translate("Hello world.", num_beams=1, max_length=3) != expected
+    both = refused(lambda: translate("Hello.", max_length=5, max_new_tokens=4))
+    assert "max_length and max_new_tokens are both given" in both
+
+
+def test_texts_that_are_none_are_refused_by_their_number() -> None:
+    assert "text 1 is None; expected a str" in refused(lambda: translator().translate(["a", None]))
+    translate = TranslationPipeline(translator())
+    assert "text 0 is None" in refused(lambda: translate([None]))
+    assert "the input is None" in refused(lambda: translate(None))
+    assert "text 1 is a bytes" in refused(lambda: check_texts(["a", b"b"]))
+
+
+def test_texts_come_as_one_as_a_tuple_or_from_a_generator() -> None:
+    assert texts_of("ab") == ["ab"]
+    assert texts_of(("a", "b")) == texts_of(letter for letter in "ab") == ["a", "b"]
+    assert "the input is a int" in refused(lambda: texts_of(7))

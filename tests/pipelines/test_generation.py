@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from clearhead import pipeline
-from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.decoding.engine import SamplingOptions
 from clearhead.errors import UserError
 from clearhead.pipelines.generation import GenerationConfig, TextGenerationPipeline
 from clearhead.pipelines.text_generator import TextGenerator

@@ -36,7 +36,7 @@ def learned(kind: str, answer: Answer, folder: Path) -> Any:
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)
 @torch.no_grad()
-def test_an_adapter_and_its_base_are_the_adapted_model_again(
+def test_an_adapter_with_its_base_is_the_adapted_model(
     kind: str, answer: Answer, tmp_path: Path
 ) -> None:
     model = learned(kind, answer, tmp_path / "base")
@@ -52,9 +52,7 @@ def test_an_adapter_and_its_base_are_the_adapted_model_again(
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)
 @torch.no_grad()
-def test_merged_it_is_a_directory_that_transformers_loads(
-    kind: str, answer: Answer, tmp_path: Path
-) -> None:
+def test_transformers_loads_the_merged_model(kind: str, answer: Answer, tmp_path: Path) -> None:
     model = learned(kind, answer, tmp_path / "base")
     save_pretrained(merge(copy.deepcopy(model)), tmp_path / "merged")
     theirs = getattr(transformers, kind + ENDINGS[answer]).from_pretrained(tmp_path / "merged")
@@ -68,7 +66,7 @@ def test_merged_it_is_a_directory_that_transformers_loads(
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
 @pytest.mark.parametrize(("kind", "answer"), CASES)
 @torch.no_grad()
-def test_peft_reads_our_adapter_and_says_the_same(
+def test_peft_loads_our_adapter_with_the_same_output(
     kind: str, answer: Answer, tmp_path: Path
 ) -> None:
     peft = pytest.importorskip("peft")
@@ -105,12 +103,10 @@ def broken(folder: Path, fault: str) -> None:
         ("missing", r"adapter lacks base_model\.model\.bert\.encoder\.layer\.0\..*lora_A"),
         ("extra", "holds, beyond what its settings say, more"),
         ("shape", r"has shape \(2, 5\) where this base has \(2, 12\)"),
-        ("settings", "is no adapter that clearhead wrote .it lacks 'target_modules'"),
+        ("settings", "is not an adapter written by clearhead .it lacks 'target_modules'"),
     ],
 )
-def test_files_that_do_not_fit_are_named_in_one_line(
-    fault: str, message: str, tmp_path: Path
-) -> None:
+def test_mismatching_files_are_named_in_one_line(fault: str, message: str, tmp_path: Path) -> None:
     save_adapter(learned("Bert", "sequence", tmp_path / "base"), HOW, tmp_path / "adapter")
     broken(tmp_path / "adapter", fault)
     with pytest.raises(UserError, match=message) as caught:
@@ -118,7 +114,7 @@ def test_files_that_do_not_fit_are_named_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_where_three_projections_are_one_matrix_there_is_no_adapter_file(tmp_path: Path) -> None:
+def test_a_family_with_stacked_projections_has_no_adapter_file(tmp_path: Path) -> None:
     config = GptConfig(33, 40, 12, 1, 3, 20, heads=("token",))
-    with pytest.raises(UserError, match=r"no matrix of its own .* save the merged model"):
+    with pytest.raises(UserError, match=r"no separate matrix for .* save the merged model"):
         save_adapter(adapt(Gpt.from_config(config), HOW), HOW, tmp_path)

@@ -74,25 +74,25 @@ def test_many_faults_are_counted(directory: Path) -> None:
     assert f"and {count - 4} more" in refused(directory)
 
 
-def test_a_tie_that_the_file_does_not_keep_is_refused(directory: Path) -> None:
+def test_differing_copies_of_a_tied_weight_are_refused(directory: Path) -> None:
     tied = "cls.predictions.decoder.weight"
     change(directory, lambda tensors: tensors.update({tied: tensors[WORDS] + 1}))
     assert f"{WORDS} and {tied} differ" in refused(directory)
 
 
-def test_a_tie_that_the_file_keeps_is_no_extra_tensor(directory: Path) -> None:
+def test_an_equal_copy_of_a_tied_weight_is_accepted(directory: Path) -> None:
     tied = "cls.predictions.decoder.weight"
     change(directory, lambda tensors: tensors.update({tied: tensors[WORDS].clone()}))
     assert isinstance(from_pretrained(directory), Bert)
 
 
-def test_an_unknown_family_is_named_with_those_we_have(directory: Path) -> None:
+def test_an_unknown_family_is_refused_with_the_supported_ones(directory: Path) -> None:
     configure(directory, model_type="roberta", architectures=["RobertaModel"])
     message = refused(directory)
     assert "'roberta' model (RobertaModel)" in message and "bert, gpt2, esm, marian" in message
 
 
-def test_an_unknown_architecture_is_named_with_those_we_have(directory: Path) -> None:
+def test_an_unknown_architecture_is_refused_with_the_supported_ones(directory: Path) -> None:
     configure(directory, architectures=["BertForQuestionAnswering"])
     message = refused(directory)
     assert "'BertForQuestionAnswering'" in message and "BertForMaskedLM" in message
@@ -103,13 +103,13 @@ def test_an_unknown_architecture_is_named_with_those_we_have(directory: Path) ->
     [("is_decoder", True), ("position_embedding_type", "relative_key"),
      ("tie_word_embeddings", False), ("hidden_act", "mish")],
 )  # fmt: skip
-def test_a_formula_that_is_not_ours_is_refused(directory: Path, key: str, value: object) -> None:
+def test_an_unsupported_formula_is_refused(directory: Path, key: str, value: object) -> None:
     configure(directory, **{key: value})
     assert repr(value) in refused(directory)
 
 
 @pytest.mark.parametrize(("key", "value"), [("num_attention_heads", 5), ("hidden_size", "many")])
-def test_sizes_that_do_not_do_are_refused(directory: Path, key: str, value: object) -> None:
+def test_invalid_sizes_are_refused(directory: Path, key: str, value: object) -> None:
     configure(directory, **{key: value})
     refused(directory)
 
@@ -120,7 +120,7 @@ def test_sizes_of_another_model_are_refused(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 7, 100, 0.5, 0.999])
-def test_a_file_cut_short_is_said_to_be(directory: Path, keep: float) -> None:
+def test_a_truncated_file_is_refused(directory: Path, keep: float) -> None:
     path = directory / "model.safetensors"
     whole = path.read_bytes()
     path.write_bytes(whole[: keep if isinstance(keep, int) else int(keep * len(whole))])
@@ -132,7 +132,7 @@ def test_a_pickle_under_a_safe_name_is_refused(directory: Path) -> None:
     assert "a Python pickle" in refused(directory)
 
 
-def test_a_directory_of_pickled_weights_is_told_of_convert(directory: Path) -> None:
+def test_a_directory_of_pickled_weights_is_referred_to_convert(directory: Path) -> None:
     (directory / "model.safetensors").unlink()
     torch.save({}, directory / "pytorch_model.bin")
     assert f"`clearhead convert {directory} --output NEW_DIRECTORY`" in refused(directory)
@@ -150,7 +150,7 @@ def test_a_broken_configuration_is_refused(directory: Path, text: str) -> None:
     refused(directory)
 
 
-def test_a_file_in_the_place_of_a_directory_is_named(directory: Path) -> None:
+def test_a_file_instead_of_a_directory_is_refused(directory: Path) -> None:
     assert "expected a model directory" in refused(directory / "model.safetensors")
 
 
@@ -160,14 +160,14 @@ def test_a_tokenizer_of_another_size_is_refused(directory: Path) -> None:
     assert "has 65 tokens and the model 50" in refused(directory, load)
 
 
-def test_a_tokenizer_with_other_signs_is_refused(directory: Path) -> None:
+def test_a_tokenizer_with_other_special_tokens_is_refused(directory: Path) -> None:
     words = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]", *map(str, range(45))]
     (directory / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     message = refused(directory, load)
-    assert "has '[PAD]' as pad sign, number 1, where the model has pad_id=0" in message
+    assert "is '[PAD]', id 1, but the model has pad_id=0" in message
 
 
-def test_the_tokenizer_that_belongs_is_given_with_the_model(directory: Path) -> None:
+def test_the_matching_tokenizer_is_loaded_with_the_model(directory: Path) -> None:
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(str, range(45))]
     (directory / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     model, tokenizer = load(directory)
@@ -180,9 +180,9 @@ def test_the_tokenizer_that_belongs_is_given_with_the_model(directory: Path) -> 
      Esm(EsmConfig(33, 8, 12, 1, 3, 5))],
     ids=["bert", "gpt", "esm"],
 )  # fmt: skip
-def test_a_text_over_the_positions_is_one_line(model: torch.nn.Module) -> None:
+def test_a_text_that_is_too_long_is_an_error_in_one_line(model: torch.nn.Module) -> None:
     model(torch.full((2, 8), 5))
-    with pytest.raises(UserError, match=r"has 9 tokens.*seq_len=8"):
+    with pytest.raises(UserError, match=r"has 9 (tokens|positions).*seq_len=8"):
         model(torch.full((2, 9), 5))
     with pytest.raises(UserError, match="is outside the vocabulary"):
         model(torch.full((2, 3), 40))

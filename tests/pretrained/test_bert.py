@@ -1,5 +1,6 @@
 """BERT: the numbers of `transformers`, from its files, and its files again."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def texts(theirs: Any, lengths: tuple[int, ...]) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("size", SIZES)
 @torch.no_grad()
-def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
+def test_every_layer_equals_theirs(tmp_path: Path, size: str) -> None:
     theirs = reference(tmp_path, "BertModel", size)
     ours = from_pretrained(tmp_path)
     assert isinstance(ours, Bert)
@@ -69,7 +70,7 @@ def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
 
 @pytest.mark.parametrize("architecture", HEADS)
 @torch.no_grad()
-def test_every_head_says_what_theirs_says(tmp_path: Path, architecture: str) -> None:
+def test_every_head_equals_theirs(tmp_path: Path, architecture: str) -> None:
     theirs = reference(tmp_path, architecture, "deep", num_labels=5)
     ours = from_pretrained(tmp_path)
     ids, segments = texts(theirs, (24, 3, 9))
@@ -95,7 +96,7 @@ def test_both_heads_of_pretraining_are_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", ["BertModel", "BertForPreTraining", *HEADS])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_we_save_they_load_bit_by_bit(
+def test_transformers_loads_what_we_save_bit_identically(
     tmp_path: Path, architecture: str, dtype: torch.dtype
 ) -> None:
     config = transformers.BertConfig(**SIZES["tiny"], num_labels=4)
@@ -107,7 +108,7 @@ def test_what_we_save_they_load_bit_by_bit(
 
 
 @torch.no_grad()
-def test_the_first_files_of_bert_load_too(tmp_path: Path) -> None:
+def test_the_original_files_of_bert_load(tmp_path: Path) -> None:
     """Norms are gamma and beta there, and there are more heads than the class has."""
     theirs = reference(tmp_path, "BertForPreTraining", "tiny")
     path = tmp_path / "model.safetensors"
@@ -130,7 +131,7 @@ def test_the_first_files_of_bert_load_too(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) -> None:
+def test_in_bfloat16_our_error_is_not_larger_than_theirs(tmp_path: Path) -> None:
     theirs = reference(tmp_path, "BertForMaskedLM", "wide")
     ids, segments = texts(theirs, (65, 31, 8))
     real, mask = attention_mask(ids, 1)
@@ -146,7 +147,7 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
 
 
 @torch.no_grad()
-def test_a_text_alone_is_the_text_in_company(tmp_path: Path) -> None:
+def test_a_text_is_the_same_alone_and_in_a_batch(tmp_path: Path) -> None:
     reference(tmp_path, "BertModel", "deep")
     ours = from_pretrained(tmp_path)
     ids = ragged(99, (24, 5, 13), 0)
@@ -157,7 +158,7 @@ def test_a_text_alone_is_the_text_in_company(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+def test_a_new_model_is_loaded_by_transformers(tmp_path: Path) -> None:
     """Born here; the pooler, which their class does not have, comes back to us all the same."""
     sizes = BertConfig(50, 40, 12, 1, 3, 28, heads=("masked_lm", "pooler"), eps=1e-7, segments=3)
     ours = Bert.from_config(sizes).eval()
@@ -169,3 +170,37 @@ def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
     again = from_pretrained(tmp_path)
     assert isinstance(again, Bert) and again.config == sizes
     assert all(torch.equal(t, again.get_parameter(name)) for name, t in ours.named_parameters())
+
+
+@torch.no_grad()
+def test_a_bert_model_without_a_pooler_loads_and_is_saved_again(tmp_path: Path) -> None:
+    theirs = disturbed(
+        transformers.BertModel(transformers.BertConfig(**SIZES["tiny"]), add_pooling_layer=False)
+    )
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours = from_pretrained(tmp_path / "theirs")
+    assert isinstance(ours, Bert) and not ours.heads
+    ids, _ = texts(theirs, (7, 3))
+    real, mask = attention_mask(ids, 0)
+    assert furthest(ours(ids, mask), theirs(ids, real).last_hidden_state, real.bool()) <= CLOSE
+    save_pretrained(ours, tmp_path / "ours")
+    again = transformers.BertModel.from_pretrained(tmp_path / "ours", add_pooling_layer=False)
+    same_state(again, theirs)
+
+
+@torch.no_grad()
+def test_a_masked_language_model_without_a_class_name_loads_with_its_head(tmp_path: Path) -> None:
+    theirs = reference(tmp_path / "theirs", "BertForMaskedLM", "tiny")
+    path = tmp_path / "theirs" / "config.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    del values["architectures"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    ours = from_pretrained(tmp_path / "theirs")
+    assert isinstance(ours, Bert) and set(ours.heads) == {"masked_lm"}
+    ids, _ = texts(theirs, (7, 3))
+    real, mask = attention_mask(ids, 0)
+    expected = theirs(ids, real).logits
+    assert furthest(ours.heads["masked_lm"](ours(ids, mask)), expected, real.bool()) <= CLOSE
+    save_pretrained(ours, tmp_path / "ours")
+    again = transformers.BertForMaskedLM.from_pretrained(tmp_path / "ours").eval()
+    assert furthest(again(ids, real).logits, expected, real.bool()) <= CLOSE

@@ -47,7 +47,7 @@ def reference(directory: Path, architecture: str, size: str, **more: Any) -> Any
 
 @pytest.mark.parametrize("size", SIZES)
 @torch.no_grad()
-def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
+def test_every_layer_equals_theirs(tmp_path: Path, size: str) -> None:
     theirs = reference(tmp_path, "EsmForMaskedLM", size)
     ours = from_pretrained(tmp_path)
     assert isinstance(ours, Esm)
@@ -65,7 +65,7 @@ def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
 
 @pytest.mark.parametrize("architecture", HEADS)
 @torch.no_grad()
-def test_every_head_says_what_theirs_says(tmp_path: Path, architecture: str) -> None:
+def test_every_head_equals_theirs(tmp_path: Path, architecture: str) -> None:
     theirs = reference(tmp_path, architecture, "deep", num_labels=5)
     ours = from_pretrained(tmp_path)
     ids = ragged(33, (24, 3, 9), 1, low=4)
@@ -84,7 +84,7 @@ def test_without_a_mask_nothing_is_padding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", ["EsmModel", *HEADS])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_we_save_they_load_bit_by_bit(
+def test_transformers_loads_what_we_save_bit_identically(
     tmp_path: Path, architecture: str, dtype: torch.dtype
 ) -> None:
     config = transformers.EsmConfig(**ALPHABET, **KIND, **SIZES["deep"], num_labels=4)
@@ -93,7 +93,7 @@ def test_what_we_save_they_load_bit_by_bit(
     same_state(theirs, type(theirs).from_pretrained(tmp_path / "b", dtype="auto"))
 
 
-def test_the_contact_head_is_carried_along(tmp_path: Path) -> None:
+def test_the_contact_head_is_kept(tmp_path: Path) -> None:
     theirs = reference(tmp_path / "a", "EsmForMaskedLM", "tiny")
     save_pretrained(from_pretrained(tmp_path / "a"), tmp_path / "b")
     held = load_file(tmp_path / "b" / "model.safetensors")
@@ -102,7 +102,7 @@ def test_the_contact_head_is_carried_along(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_frequencies_of_old_files_are_used_as_they_stand(tmp_path: Path) -> None:
+def test_frequencies_of_old_files_are_used(tmp_path: Path) -> None:
     """They were stored in float16, once a layer, and the model was trained with those."""
     reference(tmp_path, "EsmForMaskedLM", "deep")
     path = tmp_path / "model.safetensors"
@@ -122,7 +122,7 @@ def test_frequencies_of_old_files_are_used_as_they_stand(tmp_path: Path) -> None
 
 
 @torch.no_grad()
-def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) -> None:
+def test_in_bfloat16_our_error_is_not_larger_than_theirs(tmp_path: Path) -> None:
     theirs = reference(tmp_path, "EsmForMaskedLM", "8M")
     ids = ragged(33, (65, 65), 1, low=4)
     truth = theirs.double()(ids).logits
@@ -134,7 +134,7 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
 
 
 @torch.no_grad()
-def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+def test_a_new_model_is_loaded_by_transformers(tmp_path: Path) -> None:
     sizes = EsmConfig(33, 40, 12, 2, 3, 28, heads=("token",), labels=4)
     ours = Esm.from_config(sizes).eval()
     save_pretrained(ours, tmp_path)

@@ -34,7 +34,7 @@ def rungs(ours: Tensor, theirs: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def test_bert_fills_the_same_word_in(tmp_path: Path) -> None:
+def test_bert_predicts_the_same_masked_word(tmp_path: Path) -> None:
     files.wordpiece(tmp_path)
     theirs_tokenizer = transformers.BertTokenizer.from_pretrained(tmp_path)
     config = transformers.BertConfig(vocab_size=len(theirs_tokenizer), **SIZES)
@@ -44,14 +44,14 @@ def test_bert_fills_the_same_word_in(tmp_path: Path) -> None:
     text = "The [MASK] sees a red bicycle."
     ids = torch.tensor([tokenizer.encode(text)])
     assert ids.tolist() == theirs_tokenizer([text])["input_ids"]
-    place = int((ids[0] == tokenizer.signs["mask"]).nonzero())
+    place = int((ids[0] == tokenizer.special_ids["mask"]).nonzero())
     words = rungs(ours.heads["masked_lm"](ours(ids)), theirs(ids).logits)[0]
     found = tokenizer.decode([int(words[place])])
     assert found and found == theirs_tokenizer.decode([int(words[place])])
 
 
 @torch.no_grad()
-def test_gpt_goes_on_with_the_same_words(tmp_path: Path) -> None:
+def test_gpt_continues_with_the_same_words(tmp_path: Path) -> None:
     files.byte_level(tmp_path)
     theirs_tokenizer = transformers.GPT2Tokenizer.from_pretrained(tmp_path)
     signs = {"bos_token_id": 0, "eos_token_id": 0}
@@ -73,7 +73,7 @@ def test_gpt_goes_on_with_the_same_words(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_esm_guesses_the_same_residue(tmp_path: Path) -> None:
+def test_esm_predicts_the_same_residue(tmp_path: Path) -> None:
     files.alphabet(tmp_path)
     theirs_tokenizer = transformers.EsmTokenizer.from_pretrained(tmp_path)
     config = transformers.EsmConfig(
@@ -103,7 +103,7 @@ def marian(tmp_path: Path) -> Path:
 
 
 @torch.no_grad()
-def test_marian_says_the_same_in_the_other_language(marian: Path) -> None:
+def test_marian_gives_the_same_translation(marian: Path) -> None:
     theirs_tokenizer = transformers.MarianTokenizer.from_pretrained(marian)
     pad = theirs_tokenizer.pad_token_id
     config = transformers.MarianConfig(

@@ -49,7 +49,7 @@ def greedy(model: Gpt, ids: Tensor, count: int) -> Tensor:
 
 @pytest.mark.parametrize("size", SIZES)
 @torch.no_grad()
-def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
+def test_every_layer_equals_theirs(tmp_path: Path, size: str) -> None:
     theirs = reference(tmp_path, size)
     ours = from_pretrained(tmp_path)
     assert isinstance(ours, Gpt)
@@ -63,7 +63,7 @@ def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str) -> None:
 
 
 @torch.no_grad()
-def test_project_gives_the_logarithms_of_their_probabilities(tmp_path: Path) -> None:
+def test_project_gives_their_log_probabilities(tmp_path: Path) -> None:
     theirs, ours = reference(tmp_path, "tiny"), from_pretrained(tmp_path)
     assert isinstance(ours, Gpt)
     ids = ragged(50, (9, 9), PAD)
@@ -71,7 +71,7 @@ def test_project_gives_the_logarithms_of_their_probabilities(tmp_path: Path) -> 
     assert furthest(ours.project(ours(ids)), expected) <= CLOSE
 
 
-def test_two_hundred_greedy_tokens_are_theirs(tmp_path: Path) -> None:
+def test_two_hundred_greedy_tokens_equal_theirs(tmp_path: Path) -> None:
     theirs, ours = reference(tmp_path, "deep"), from_pretrained(tmp_path)
     assert isinstance(ours, Gpt)
     prompts = ragged(99, (11, 11, 11), PAD)
@@ -85,7 +85,7 @@ def test_two_hundred_greedy_tokens_are_theirs(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_no_token_knows_what_comes_after_it(tmp_path: Path) -> None:
+def test_the_model_is_causal(tmp_path: Path) -> None:
     reference(tmp_path, "deep")
     ours = from_pretrained(tmp_path)
     ids = ragged(99, (30,), PAD)
@@ -95,7 +95,7 @@ def test_no_token_knows_what_comes_after_it(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_each_tokens_labels_are_theirs(tmp_path: Path) -> None:
+def test_the_label_of_each_token_equals_theirs(tmp_path: Path) -> None:
     config = transformers.GPT2Config(**SIZES["deep"], **SIGNS, num_labels=5)
     theirs = saved(disturbed(transformers.GPT2ForTokenClassification(config)), tmp_path)
     ours = from_pretrained(tmp_path)
@@ -108,7 +108,7 @@ def test_each_tokens_labels_are_theirs(tmp_path: Path) -> None:
     "architecture", ["GPT2Model", "GPT2LMHeadModel", "GPT2ForTokenClassification"]
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_we_save_they_load_bit_by_bit(
+def test_transformers_loads_what_we_save_bit_identically(
     tmp_path: Path, architecture: str, dtype: torch.dtype
 ) -> None:
     config = transformers.GPT2Config(**SIZES["deep"], **SIGNS)
@@ -121,7 +121,7 @@ def test_what_we_save_they_load_bit_by_bit(
 
 
 @torch.no_grad()
-def test_the_first_files_of_gpt2_load_too(tmp_path: Path) -> None:
+def test_the_original_files_of_gpt2_load(tmp_path: Path) -> None:
     """They leave the prefix out, though the class has a head, and hold the look-ahead masks."""
     theirs = reference(tmp_path, "tiny")
     path = tmp_path / "model.safetensors"
@@ -135,7 +135,7 @@ def test_the_first_files_of_gpt2_load_too(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) -> None:
+def test_in_bfloat16_our_error_is_not_larger_than_theirs(tmp_path: Path) -> None:
     theirs = reference(tmp_path, "wide")
     ids = ragged(1000, (65, 65), PAD)
     truth = theirs.double()(ids).logits
@@ -148,7 +148,7 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
 
 
 @torch.no_grad()
-def test_a_model_of_our_own_is_one_of_theirs(tmp_path: Path) -> None:
+def test_a_new_model_is_loaded_by_transformers(tmp_path: Path) -> None:
     sizes = GptConfig(50, 40, 12, 2, 3, 28, bos_id=1, eos_id=2)
     ours = Gpt.from_config(sizes).eval()
     save_pretrained(ours, tmp_path)

@@ -76,7 +76,7 @@ def logits_of(model: Marian, src: Tensor, tgt: Tensor) -> Tensor:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scaled", [True, False])
 @torch.no_grad()
-def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str, scaled: bool) -> None:
+def test_every_layer_equals_theirs(tmp_path: Path, size: str, scaled: bool) -> None:
     theirs = reference(tmp_path, size, scale_embedding=scaled)
     ours = loaded(tmp_path)
     src, tgt = sentences((7, 64, 2, 19)), ragged(VOCABULARY - 1, (23, 64, 5, 64), PAD)
@@ -101,7 +101,7 @@ def test_every_layer_says_what_theirs_says(tmp_path: Path, size: str, scaled: bo
             assert furthest(mine, layer) <= CLOSE
 
 
-def test_padding_may_stand_in_a_target_that_begins_with_it(tmp_path: Path) -> None:
+def test_a_target_that_begins_with_the_padding_token_may_be_padded(tmp_path: Path) -> None:
     """The mask of labels would hide the begin sign, which is the padding's: say so here."""
     ids = torch.tensor([[PAD, 5, 6, END, PAD]])
     hidden = decoder_mask(ids, PAD)
@@ -110,7 +110,7 @@ def test_padding_may_stand_in_a_target_that_begins_with_it(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_we_save_they_load_bit_by_bit(
+def test_transformers_loads_what_we_save_bit_identically(
     tmp_path: Path, shared: bool, dtype: torch.dtype
 ) -> None:
     more = {} if shared else {"decoder_vocab_size": 75}
@@ -121,7 +121,7 @@ def test_what_we_save_they_load_bit_by_bit(
 
 
 @torch.no_grad()
-def test_two_vocabularies_have_two_tables(tmp_path: Path) -> None:
+def test_two_vocabularies_have_two_embedding_matrices(tmp_path: Path) -> None:
     theirs = reference(
         tmp_path, "tiny", share_encoder_decoder_embeddings=False, decoder_vocab_size=75
     )
@@ -131,7 +131,7 @@ def test_two_vocabularies_have_two_tables(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) -> None:
+def test_in_bfloat16_our_error_is_not_larger_than_theirs(tmp_path: Path) -> None:
     theirs = reference(tmp_path, "wide")
     src, tgt = sentences((33, 33)), ragged(VOCABULARY - 1, (41, 41), PAD)
     truth = theirs.double()(src, None, tgt).logits
@@ -143,7 +143,7 @@ def test_in_bfloat16_we_are_as_close_to_the_truth_as_they_are(tmp_path: Path) ->
     assert our_error <= 1.1 * their_error
 
 
-def test_the_translators_own_layout_is_not_written_by_mistake(tmp_path: Path) -> None:
+def test_the_layout_of_our_translator_is_refused(tmp_path: Path) -> None:
     reference(tmp_path, "tiny")
     with pytest.raises(UserError, match=r"use clearhead\.pretrained\.save_pretrained"):
         loaded(tmp_path).save_pretrained(tmp_path)
@@ -151,7 +151,7 @@ def test_the_translators_own_layout_is_not_written_by_mistake(tmp_path: Path) ->
         Marian.from_pretrained(tmp_path)
 
 
-def test_halves_of_different_widths_are_refused(tmp_path: Path) -> None:
+def test_encoder_and_decoder_of_different_widths_are_refused(tmp_path: Path) -> None:
     theirs = model_of(configuration("tiny", decoder_ffn_dim=32))
     theirs.save_pretrained(tmp_path)
     with pytest.raises(UserError, match="encoder_ffn_dim=28 and decoder_ffn_dim=32"):

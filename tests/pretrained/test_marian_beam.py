@@ -73,9 +73,7 @@ def ours(directory: Path, src: Tensor, **how: Any) -> list[list[int]]:
 
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("early", [True, False])
-def test_a_hundred_sentences_are_translated_as_they_translate_them(
-    directory: Path, beams: int, early: bool
-) -> None:
+def test_a_hundred_translations_equal_theirs(directory: Path, beams: int, early: bool) -> None:
     src = sentences(100)
     stopping = {"early_stopping": True if early else "never"} if beams > 1 else {}
     found = ours(directory, src, beam_size=beams, early_stopping=early)
@@ -84,6 +82,6 @@ def test_a_hundred_sentences_are_translated_as_they_translate_them(
     assert not any(PAD in row for row in found)
 
 
-def test_a_beam_finds_other_translations_than_greed(directory: Path) -> None:
+def test_beam_search_differs_from_greedy_search(directory: Path) -> None:
     src = sentences(100)
     assert ours(directory, src, beam_size=4) != ours(directory, src, beam_size=1)

@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
-from clearhead.data.grammar_pairs import GrammarPairs
-from clearhead.models.sentence_embedding import SentenceEmbedding
+from clearhead.data.corpus import GrammarPairs
+from clearhead.models.bert import SentenceEmbedding
 from clearhead.pretrained import load, save_pretrained
 from tests.pretrained.reference import CLOSE, furthest
 
@@ -34,7 +34,7 @@ def theirs() -> tuple[transformers.BertModel, transformers.PreTrainedTokenizerBa
 
 
 @torch.no_grad()
-def test_the_last_hidden_state_is_theirs(theirs: tuple) -> None:  # type: ignore[type-arg]
+def test_the_last_hidden_state_equals_theirs(theirs: tuple) -> None:  # type: ignore[type-arg]
     model, tokenizer = load(DIRECTORY)
     texts = [*TEXTS[:20], LONG, "Où est l'été ? 東京", ""]
     rows = tokenizer.encode_batch(texts)
@@ -48,7 +48,7 @@ def test_the_last_hidden_state_is_theirs(theirs: tuple) -> None:  # type: ignore
 
 
 @torch.no_grad()
-def test_two_hundred_pairs_are_ranked_as_sentence_transformers_ranks_them(
+def test_two_hundred_pairs_have_the_ranking_of_sentence_transformers(
     theirs: tuple,  # type: ignore[type-arg]
 ) -> None:
     model, tokenizer = load(DIRECTORY)
@@ -67,7 +67,7 @@ def test_two_hundred_pairs_are_ranked_as_sentence_transformers_ranks_them(
 
 
 @torch.no_grad()
-def test_a_text_alone_has_the_vector_that_it_has_in_company() -> None:
+def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
     model, tokenizer = load(DIRECTORY)
     embed = SentenceEmbedding(model, PAD)
     rows = tokenizer.encode_batch(TEXTS[:12])
@@ -76,7 +76,7 @@ def test_a_text_alone_has_the_vector_that_it_has_in_company() -> None:
         assert furthest(embed(torch.tensor([row]))[0], vector) <= 1e-6
 
 
-def test_what_we_save_is_what_was_there(tmp_path: Path) -> None:
+def test_saving_does_not_change_the_files(tmp_path: Path) -> None:
     save_pretrained(load(DIRECTORY, dtype=None)[0], tmp_path)
     before, after = (load_file(path / "model.safetensors") for path in (DIRECTORY, tmp_path))
     before.pop("embeddings.position_ids", None)  # a counter, no weight

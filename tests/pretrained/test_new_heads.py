@@ -35,7 +35,7 @@ def tuned(kind: str, answer: Answer, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)
-def test_the_stack_stays_bit_by_bit_and_only_the_head_is_new(
+def test_the_stack_is_bit_identical_and_only_the_head_is_new(
     kind: str, answer: Answer, tmp_path: Path
 ) -> None:
     ours = tuned(kind, answer, tmp_path)
@@ -49,7 +49,7 @@ def test_the_stack_stays_bit_by_bit_and_only_the_head_is_new(
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)
 @torch.no_grad()
-def test_what_is_saved_they_load_with_equal_scores_and_the_labels_names(
+def test_transformers_loads_it_with_equal_scores_and_labels(
     kind: str, answer: Answer, tmp_path: Path
 ) -> None:
     ours = tuned(kind, answer, tmp_path / "base")
@@ -72,7 +72,7 @@ def test_what_is_saved_they_load_with_equal_scores_and_the_labels_names(
 
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)
-def test_loss_and_every_gradient_are_theirs(kind: str, answer: Answer, tmp_path: Path) -> None:
+def test_loss_and_gradients_equal_theirs(kind: str, answer: Answer, tmp_path: Path) -> None:
     reference(kind, ENDINGS[answer], num_labels=5).save_pretrained(tmp_path)
     theirs = getattr(transformers, kind + ENDINGS[answer]).from_pretrained(tmp_path).eval()
     ours = from_pretrained(tmp_path)
@@ -98,7 +98,7 @@ def test_loss_and_every_gradient_are_theirs(kind: str, answer: Answer, tmp_path:
             assert furthest(found[name], gradient.detach()) <= 1e-6, name
 
 
-def test_a_classifier_with_the_same_labels_is_kept_and_with_others_drawn_anew(
+def test_a_classifier_is_kept_only_for_the_same_labels(
     tmp_path: Path,
 ) -> None:
     first = tuned("Bert", "sequence", tmp_path)
@@ -111,7 +111,7 @@ def test_a_classifier_with_the_same_labels_is_kept_and_with_others_drawn_anew(
     assert torch.equal(other.get_parameter(pooler), first.get_parameter(pooler))
 
 
-def test_a_model_born_here_gets_a_head_too(tmp_path: Path) -> None:
+def test_a_new_model_gets_a_head(tmp_path: Path) -> None:
     born = Bert.from_config(BertConfig(33, 40, 12, 1, 3, 20))
     save_pretrained(with_head(born, "token", LABELS[:2]), tmp_path)
     assert label_names(from_pretrained(tmp_path)) == LABELS[:2]
@@ -131,12 +131,12 @@ def marian() -> nn.Module:
         (lambda: Gpt.from_config(GptConfig(33, 40, 12, 1, 3, 20)), "sequence", LABELS,
          "a gpt2 model has no head .*give one of bert, esm"),
         (lambda: Bert.from_config(BertConfig(33, 40, 12, 1, 3, 20)), "token", ["one"],
-         r"1 label \(one\): there is nothing to tell apart"),
+         r"1 label \(one\): there is nothing to classify"),
         (lambda: Bert.from_config(BertConfig(33, 40, 12, 1, 3, 20)), "token", ["a", "b", "a"],
          "the label 'a' is given twice"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_apart_is_refused(
+def test_invalid_labels_are_refused(
     model: Any, answer: Answer, labels: list[str], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):

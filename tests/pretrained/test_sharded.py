@@ -34,7 +34,7 @@ def refused(source: str | Path) -> str:
     return str(caught.value)
 
 
-def test_many_files_are_the_one_file(directory: Path) -> None:
+def test_several_files_equal_one_file(directory: Path) -> None:
     parts = from_pretrained(directory).state_dict()
     whole = from_pretrained(directory.parent / "whole").state_dict()
     assert parts.keys() == whole.keys()
@@ -47,14 +47,14 @@ def test_a_missing_part_is_named(directory: Path) -> None:
     assert lost.name in refused(directory)
 
 
-def test_a_part_cut_short_is_named(directory: Path) -> None:
+def test_a_truncated_part_is_named(directory: Path) -> None:
     short = sorted(directory.glob("model-*.safetensors"))[1]
     short.write_bytes(short.read_bytes()[:-50])
     message = refused(directory)
     assert short.name in message and "not a whole safetensors file" in message
 
 
-def test_an_index_that_promises_too_much_is_refused(directory: Path) -> None:
+def test_an_index_with_additional_tensors_is_refused(directory: Path) -> None:
     path = directory / INDEX
     index = json.loads(path.read_text(encoding="utf-8"))
     index["weight_map"]["transformer.extra"] = sorted(set(index["weight_map"].values()))[0]
@@ -63,13 +63,13 @@ def test_an_index_that_promises_too_much_is_refused(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["../whole/model.safetensors", 7])
-def test_an_index_names_files_beside_it_alone(directory: Path, place: object) -> None:
+def test_an_index_may_only_name_files_in_its_directory(directory: Path, place: object) -> None:
     index = {"weight_map": {"transformer.wte.weight": place}}
     (directory / INDEX).write_text(json.dumps(index), encoding="utf-8")
-    assert "names no files beside it" in refused(directory)
+    assert "names no files in its directory" in refused(directory)
 
 
-def test_what_is_saved_over_it_is_one_file_that_counts(directory: Path) -> None:
+def test_a_single_file_replaces_several(directory: Path) -> None:
     save_pretrained(from_pretrained(directory), directory)
     held = load_file(directory / "model.safetensors")
     assert "transformer.h.2.mlp.c_fc.weight" in held
@@ -77,7 +77,7 @@ def test_what_is_saved_over_it_is_one_file_that_counts(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [20_000, "20KB", "0.02 MB"])
-def test_what_we_save_in_parts_they_load_bit_by_bit(
+def test_transformers_loads_our_shards_bit_identically(
     directory: Path, tmp_path: Path, size: int | str
 ) -> None:
     ours = tmp_path / "ours"
@@ -96,7 +96,7 @@ def test_what_we_save_in_parts_they_load_bit_by_bit(
     )
 
 
-def test_parts_of_another_saving_do_not_stay(directory: Path) -> None:
+def test_shards_of_an_earlier_save_are_removed(directory: Path) -> None:
     model = from_pretrained(directory)
     for size, several in (("20KB", True), (None, False), ("40KB", True), ("1GB", False)):
         save_pretrained(model, directory, max_shard_size=size)
@@ -109,26 +109,26 @@ def test_parts_of_another_saving_do_not_stay(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["5 apples", "", "-3MB", 0, "GB", 2.5])
-def test_a_size_that_is_none_is_refused_before_anything_is_written(
+def test_an_invalid_size_is_refused_before_writing(
     directory: Path, tmp_path: Path, size: int | str
 ) -> None:
-    with pytest.raises(UserError, match="is no size; give bytes, or as '200MB'"):
+    with pytest.raises(UserError, match="is not a size; give bytes, or for example '200MB'"):
         save_pretrained(from_pretrained(directory), tmp_path / "new", max_shard_size=size)
     assert not (tmp_path / "new").exists()
 
 
-def test_a_name_without_a_network_says_which_files_to_place_where() -> None:
+def test_without_a_network_the_error_names_the_required_files() -> None:
     message = refused("some-people/some-model")
     assert "there is no directory some-people/some-model" in message
     assert "place config.json, model.safetensors and the tokenizer's files" in message
 
 
 @pytest.mark.parametrize("path", ["./nowhere/model", "a/b/c", "~/model", Path("some/model")])
-def test_a_path_is_never_asked_of_the_hub(path: str | Path) -> None:
+def test_a_path_is_never_requested_from_the_hub(path: str | Path) -> None:
     assert "there is no directory" in refused(path) and "the hub" not in refused(path)
 
 
-def test_a_name_in_the_hubs_cache_needs_no_network(
+def test_a_cached_model_needs_no_network(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cached = tmp_path / "cache" / "models--some-people--some-model"
@@ -141,7 +141,7 @@ def test_a_name_in_the_hubs_cache_needs_no_network(
     from_pretrained("some-people/some-model")
 
 
-def test_without_the_hubs_package_the_line_says_how_to_go_on(
+def test_without_the_package_of_the_hub_the_error_has_the_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", None)  # as if not installed
@@ -149,5 +149,5 @@ def test_without_the_hubs_package_the_line_says_how_to_go_on(
     assert "pip install huggingface_hub" in message and "place config.json" in message
 
 
-def test_no_pickle_is_fetched() -> None:
+def test_no_pickle_is_downloaded() -> None:
     assert not [name for name in FILES if name.endswith((".bin", ".pt", ".pth", ".h5"))]

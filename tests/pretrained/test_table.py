@@ -27,7 +27,7 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_a_key_that_is_left_out_means_what_it_means_there(family: Family) -> None:
+def test_a_missing_key_has_the_default_of_transformers(family: Family) -> None:
     default = THEIRS[family.model_type]()
     fields = family.config.__dataclass_fields__
     for ours, key in family.fields.items():
@@ -49,7 +49,7 @@ def small(family: Family, heads: tuple[str, ...]) -> Any:
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_every_tensor_of_ours_stands_in_one_row(family: Family) -> None:
+def test_every_tensor_of_ours_is_in_exactly_one_row(family: Family) -> None:
     for heads in family.architectures.values():
         config = small(family, heads)
         model = family.build(config)
@@ -60,7 +60,7 @@ def test_every_tensor_of_ours_stands_in_one_row(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_no_two_rows_of_a_model_mean_one_tensor_of_theirs(family: Family) -> None:
+def test_every_tensor_of_theirs_is_in_at_most_one_row(family: Family) -> None:
     for heads in family.architectures.values():
         config = small(family, heads)
         rows = family.table(config).entries(dict(family.build(config).named_parameters()))
@@ -69,7 +69,7 @@ def test_no_two_rows_of_a_model_mean_one_tensor_of_theirs(family: Family) -> Non
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_every_class_that_we_name_is_theirs(family: Family) -> None:
+def test_every_class_exists_in_transformers(family: Family) -> None:
     for name in family.architectures:
         theirs = getattr(transformers, name)
         assert theirs.config_class is THEIRS[family.model_type]
@@ -83,9 +83,7 @@ def test_every_class_that_we_name_is_theirs(family: Family) -> None:
      (TRANSPOSED, (4, 6), 1), (ONE_ROW, (1, 6), 1), (ONE_BATCH, (4, 6), 1)],
 )  # fmt: skip
 @given(seed=st.integers(0, 2**31))
-def test_a_form_moves_numbers_and_loses_none(
-    form: Form, shape: tuple[int, ...], count: int, seed: int
-) -> None:
+def test_a_form_is_invertible(form: Form, shape: tuple[int, ...], count: int, seed: int) -> None:
     theirs = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
     ours = list(form.apart(theirs, count))
     assert len(ours) == count

@@ -29,9 +29,9 @@ def test_bytes_lose_nothing(text: str) -> None:
 def test_wordpiece_keeps_words_and_stands_between_signs() -> None:
     tokenizer = learn_wordpiece(TEXTS, 300)
     ids = tokenizer.encode(SENTENCE)
-    assert (ids[0], ids[-1]) == (tokenizer.signs["cls"], tokenizer.signs["sep"])
+    assert (ids[0], ids[-1]) == (tokenizer.special_ids["cls"], tokenizer.special_ids["sep"])
     assert tokenizer.decode(ids).replace(" ' ", "'").replace(" .", ".") == SENTENCE
-    assert len(set(tokenizer.signs.values())) == 5 and tokenizer.signs["pad"] == 0
+    assert len(set(tokenizer.special_ids.values())) == 5 and tokenizer.special_ids["pad"] == 0
 
 
 @pytest.mark.parametrize(("learn", "size", "load"), LEARNERS)
@@ -43,7 +43,7 @@ def test_the_same_text_gives_the_same_vocabulary(
     assert [one.piece(i) for i in range(size)] == [other.piece(i) for i in range(size)]
     one.save(tmp_path)
     again = load(tmp_path)
-    assert again.encode(SENTENCE) == one.encode(SENTENCE) and again.signs == one.signs
+    assert again.encode(SENTENCE) == one.encode(SENTENCE) and again.special_ids == one.special_ids
 
 
 @pytest.mark.parametrize(("learn", "size", "load"), LEARNERS)
@@ -68,7 +68,7 @@ def test_transformers_reads_the_same_ids(
     tokenizer.save(tmp_path)
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert theirs(SENTENCE)["input_ids"] == tokenizer.encode(SENTENCE)
-    for role, number in tokenizer.signs.items():
+    for role, number in tokenizer.special_ids.items():
         assert getattr(theirs, f"{role}_token_id") == number
 
 

@@ -10,10 +10,10 @@ import tokenizers
 import transformers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from clearhead.data.grammar_pairs import GrammarPairs
+from clearhead.data.corpus import GrammarPairs
 from clearhead.errors import UserError
 from clearhead.text import load_tokenizer
-from clearhead.text.fast_tokenizer import BERT_SIGNS, FastTokenizer
+from clearhead.text.fast_tokenizer import BERT_SPECIAL, FastTokenizer
 
 SENTENCES = [pair.source for pair in GrammarPairs("train", 300)]
 # What trips tokenizers: spaces, accents, signs of other scripts, emoji, nothing at all.
@@ -42,7 +42,7 @@ def wordpiece(directory: Path) -> None:
     engine.normalizer = normalizers.BertNormalizer()
     engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=400, special_tokens=list(BERT_SIGNS.values()), show_progress=False
+        vocab_size=400, special_tokens=list(BERT_SPECIAL.values()), show_progress=False
     )
     engine.train_from_iterator(SENTENCES, trainer)
     vocabulary = engine.get_vocab()
@@ -78,7 +78,7 @@ def test_wordpieces_are_theirs(tmp_path: Path, lower: bool) -> None:
     assert ours.encode_batch(TEXTS) == theirs(TEXTS)["input_ids"]
     for ids in ours.encode_batch(TEXTS):
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
-    assert ours.signs["mask"] in ours.encode("don't [MASK] it")
+    assert ours.special_ids["mask"] in ours.encode("don't [MASK] it")
 
 
 def test_pairs_are_theirs(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_byte_pairs_are_theirs(tmp_path: Path, spaced: bool) -> None:
     for text, ids in zip(TEXTS, ours.encode_batch(TEXTS), strict=True):
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
         assert ours.decode(ids).removeprefix(" " if spaced else "") in (text, text.lstrip())
-    assert ours.encode("a<|endoftext|>")[-1] == ours.signs["eos"]
+    assert ours.encode("a<|endoftext|>")[-1] == ours.special_ids["eos"]
 
 
 def test_residues_are_theirs(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_residues_are_theirs(tmp_path: Path) -> None:
     assert ours.encode_batch(PROTEINS) == theirs(PROTEINS)["input_ids"]
     assert ours.decode(ours.encode("MKT<mask>YIA")) == "MKTYIA"
     for role in ("cls", "pad", "eos", "unk", "mask"):
-        assert ours.signs[role] == getattr(theirs, f"{role}_token_id")
+        assert ours.special_ids[role] == getattr(theirs, f"{role}_token_id")
 
 
 WRITERS: dict[str, Callable[[Path], None]] = {
@@ -127,7 +127,7 @@ def test_what_is_saved_reads_the_same_here_and_there(tmp_path: Path, kind: str) 
     after = load_tokenizer(tmp_path / "b")
     texts = PROTEINS if kind == "esm" else TEXTS
     assert after.encode_batch(texts) == before.encode_batch(texts)
-    assert after.signs == before.signs and after.vocab_size == before.vocab_size
+    assert after.special_ids == before.special_ids and after.vocab_size == before.vocab_size
     reader: Any = transformers.EsmTokenizer if kind == "esm" else transformers.AutoTokenizer
     theirs = reader.from_pretrained(tmp_path / "b")
     assert theirs(texts)["input_ids"] == before.encode_batch(texts)

@@ -9,7 +9,7 @@ import pytest
 import sentencepiece
 import transformers
 
-from clearhead.data.grammar_pairs import GrammarPairs
+from clearhead.data.corpus import GrammarPairs
 from clearhead.errors import UserError
 from clearhead.text import load_tokenizer
 from clearhead.text.sentencepiece_pair import SentencePiecePair
@@ -81,7 +81,7 @@ def test_ids_and_strings_are_theirs(directory: Path) -> None:
 def test_signs_are_theirs(directory: Path) -> None:
     ours, theirs = both(directory)
     for role in ("eos", "unk", "pad"):
-        assert ours.signs[role] == getattr(theirs, f"{role}_token_id")
+        assert ours.special_ids[role] == getattr(theirs, f"{role}_token_id")
 
 
 def test_what_is_saved_reads_the_same(directory: Path, tmp_path_factory: Any) -> None:

@@ -6,7 +6,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.text.esm_alphabet import SIGNS, EsmAlphabet
+from clearhead.text.esm_alphabet import SPECIAL_TOKENS, EsmAlphabet
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.word_labels import first_pieces, gather, spread
 
@@ -52,7 +52,7 @@ def test_spread_then_gathered_is_what_it_was(sizes: list[int]) -> None:
 
 def test_every_residue_is_one_token_even_where_nobody_knows_it() -> None:
     tokens = ["<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "<mask>"]
-    alphabet = EsmAlphabet(tokens, SIGNS)
+    alphabet = EsmAlphabet(tokens, SPECIAL_TOKENS)
     ids, owners = alphabet.encode_words(list("LJJAG"))
     assert ids == [0, 4, 3, 3, 5, 6, 2] and owners == [None, 0, 1, 2, 3, 4, None]
     assert alphabet.encode_words(list("LAG"))[0] == alphabet.encode("LAG")

@@ -1,4 +1,4 @@
-"""A tiny run in a temporary directory; no picture is drawn where nobody looks at it."""
+"""A tiny run in a temporary directory; no curves are drawn, because drawing takes long."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A checkpoint is whole or absent, never holds a NaN, and what is not one is refused by name."""
+"""A checkpoint is complete or absent, never holds a NaN, and other files are refused by name."""
 
 import errno
 from pathlib import Path
@@ -11,14 +11,13 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 from clearhead.models import weights
-from clearhead.training import logbook
-from clearhead.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
-from clearhead.training.measures import Meter
+from clearhead.training.checkpoint import FILE, load_checkpoint, save_checkpoint
+from clearhead.training.metrics import Meter, Progress, read_metrics
 from clearhead.training.session import Session, resume
 from tests.training.tiny import assert_same_state, state_of
 
 
-def test_numbers_and_tensors_come_back(tmp_path: Path) -> None:
+def test_values_and_tensors_round_trip(tmp_path: Path) -> None:
     progress = Progress(7, {"epoch": 2}, best=0.1 + 0.2, meter=Meter(loss=1 / 3, steps=2))
     save_checkpoint(tmp_path, progress, {"x": torch.arange(3.0)})
     again, tensors = load_checkpoint(tmp_path)
@@ -26,7 +25,7 @@ def test_numbers_and_tensors_come_back(tmp_path: Path) -> None:
     assert torch.equal(tensors["x"], torch.arange(3.0))
 
 
-def test_the_random_state_comes_back(tmp_path: Path) -> None:
+def test_the_random_state_is_restored(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, Progress(), {})
     expected = torch.rand(5)
     torch.rand(3)
@@ -35,7 +34,7 @@ def test_the_random_state_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_a_state_with_nan_is_not_written(poison: float, tmp_path: Path) -> None:
+def test_a_checkpoint_with_nan_is_not_written(poison: float, tmp_path: Path) -> None:
     save_checkpoint(tmp_path, Progress(1), {"x": torch.zeros(3)})
     with pytest.raises(UserError, match="step 2: x holds NaN or infinity"):
         save_checkpoint(tmp_path, Progress(2), {"x": torch.tensor([1.0, poison])})
@@ -54,15 +53,13 @@ def foreign_files(good: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", foreign_files(b""))
-def test_what_is_no_checkpoint_is_refused_in_one_line(
-    kind: str, session: Session, tmp_path: Path
-) -> None:
+def test_another_file_is_refused_in_one_line(kind: str, session: Session, tmp_path: Path) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     path = tmp_path / "run" / "last" / FILE
     content = foreign_files(path.read_bytes())[kind]
     path.write_bytes(content)
-    with pytest.raises(UserError, match="is not a whole training checkpoint") as caught:
+    with pytest.raises(UserError, match="is not a complete training checkpoint") as caught:
         resume(tmp_path / "run")
     assert "\n" not in str(caught.value) and str(path) in str(caught.value)
     assert path.read_bytes() == content
@@ -70,19 +67,19 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(
 
 def test_a_model_is_no_checkpoint(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     last = tmp_path / "run" / "last"
     (last / FILE).write_bytes((last / "model.safetensors").read_bytes())
-    with pytest.raises(UserError, match="is not a whole training checkpoint"):
+    with pytest.raises(UserError, match="is not a complete training checkpoint"):
         resume(tmp_path / "run")
 
 
-def test_a_checkpoint_that_lacks_a_part_is_refused(session: Session, tmp_path: Path) -> None:
+def test_an_incomplete_checkpoint_is_refused(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
     session.progress.data = session.trainer.batches.state()
     session.progress.data.popitem()
     save_checkpoint(tmp_path / "run" / "last", session.progress, session.trainer.optimizer.state())
-    with pytest.raises(UserError, match="it lacks"):
+    with pytest.raises(UserError, match="is missing"):
         resume(tmp_path / "run")
 
 
@@ -105,7 +102,7 @@ def test_a_full_disk_keeps_the_previous_checkpoint(
     error: Exception, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     expected = state_of(session)
 
     def fills_up(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
@@ -117,33 +114,33 @@ def test_a_full_disk_keeps_the_previous_checkpoint(
     monkeypatch.setattr(weights, "save_file", fills_up)
     session.trainer.step()
     with pytest.raises(UserError, match="No space left on device; free some space"):
-        session.keeper.keep_last()
+        session.checkpoints.save_last()
     monkeypatch.undo()
     assert_same_state(state_of(resume(tmp_path / "run")), expected)
     assert not [p for p in (tmp_path / "run" / "last").iterdir() if p.name.startswith(".")]
 
 
 def test_a_record_that_cannot_be_written_is_one_line(session: Session) -> None:
-    book = session.reporter.logbook
+    book = session.reporter.metrics
     book.path.unlink()
     book.path.mkdir()
     with pytest.raises(UserError, match=r"cannot write .*metrics\.jsonl"):
-        book.record("train", 1, {"loss": 1.0})
+        book.append("train", 1, {"loss": 1.0})
 
 
-def test_numbers_that_json_has_not_become_null(session: Session) -> None:
-    session.reporter.logbook.record("train", 1, {"loss": float("nan"), "lr": 1.0})
-    assert logbook.read_metrics(session.reporter.logbook.path) == [
+def test_nan_becomes_null(session: Session) -> None:
+    session.reporter.metrics.append("train", 1, {"loss": float("nan"), "lr": 1.0})
+    assert read_metrics(session.reporter.metrics.path) == [
         {"kind": "train", "step": 1, "loss": None, "lr": 1.0}
     ]
 
 
-def test_a_record_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
+def test_an_incomplete_last_record_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     whole = '{"kind": "train", "step": 1}\n'
     for cut in range(len(whole) - 1):
         path.write_text(whole + whole[:cut], encoding="utf-8", newline="\n")
-        assert logbook.read_metrics(path) == [{"kind": "train", "step": 1}]
+        assert read_metrics(path) == [{"kind": "train", "step": 1}]
 
 
 def test_saved_files_are_safetensors_only(session: Session, tmp_path: Path) -> None:

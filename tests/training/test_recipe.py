@@ -1,10 +1,12 @@
 """A recipe is checked key by key, and prints as YAML that reads as the same recipe."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from clearhead.errors import UserError
+from clearhead.training.recipe import RENAMED_KEYS
 from clearhead.training.recipe_file import built_in_recipes, dump_recipe, load_recipe
 from clearhead.training.translation_recipe import TranslationRecipe
 
@@ -83,3 +85,96 @@ def test_an_unknown_recipe_names_the_nearest(tmp_path: Path) -> None:
         load_recipe("en-fr")
     with pytest.raises(UserError, match="expected a YAML file or one of"):
         load_recipe(str(tmp_path))
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_KEYS.items())
+def test_a_former_key_is_read_with_a_notice(
+    old: str, new: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = {"tune.method": "tagging", "data.dev_share": "causal"}.get(new, "translation")
+    value = {"tune.method": "frozen", "run.gradient_checkpointing": "true"}.get(new, "0.25")
+    name = write(tmp_path / "r.yaml", f"task: {task}\n")
+    with caplog.at_level("WARNING", "clearhead"):
+        recipe = load_recipe(name, [f"{old}={value}"])
+    assert recipe == load_recipe(name, [f"{new}={value}"]) != load_recipe(name)
+    assert f"{old} is now called {new}" in caplog.text and caplog.text.count("\n") == 1
+    section, key = old.split(".")
+    old_file = write(tmp_path / "old.yaml", f"task: {task}\n{section}:\n  {key}: {value}\n")
+    assert load_recipe(old_file) == recipe
+    both = write(tmp_path / "both.yaml", f"{Path(old_file).read_text()}  {new.split('.')[1]}: 0\n")
+    with pytest.raises(UserError, match=f"{old} is the former name of {new}; give"):
+        load_recipe(both)
+
+
+def refused(text: str, tmp_path: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        load_recipe(write(tmp_path / "r.yaml", text))
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 400
+    return message
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{new}: &{new} [*{old}, *{old}, *{old}, *{old}, *{old}, *{old}, *{old}, *{old}]\n"
+    for old, new in pairwise("abcdefghijklmnop")
+)
+MERGES = "a: &a {x: 1}\n" + "".join(
+    f"{new}: &{new}\n  <<: [*{old}, *{old}, *{old}, *{old}, *{old}, *{old}]\n"
+    for old, new in pairwise("abcdefghijklmnop")
+)
+
+
+@pytest.mark.parametrize("text", [BOMB, MERGES, "run: &r {steps: 3}\ndata: *r\n"])
+def test_aliases_are_refused_before_they_are_expanded(text: str, tmp_path: Path) -> None:
+    assert "an alias" in refused(text, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "{a: " * 20_000, "- " * 40_000 + "x"])
+def test_deep_nesting_is_one_line(text: str, tmp_path: Path) -> None:
+    assert "nested more than 10 deep" in refused(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "value", ["2024-02-30", "2024-13-01 10:00:00", "!!int x", "!!float x", f"1{'0' * 5000}"]
+)
+def test_a_value_that_cannot_be_built_is_one_line(value: str, tmp_path: Path) -> None:
+    assert "not YAML that can be read" in refused(f"run:\n  steps: {value}\n", tmp_path)
+    with pytest.raises(UserError, match="not YAML that can be read"):
+        load_recipe("first_light", [f"run.steps={value}"])
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-.inf", "1e400"])
+def test_numbers_that_are_not_finite_are_refused(value: str, tmp_path: Path) -> None:
+    assert "optimizer.eps" in refused(f"optimizer:\n  eps: {value}\n", tmp_path)
+
+
+def test_half_of_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    assert "not valid Unicode" in refused('data:\n  train: "a\\ud800"\n', tmp_path)
+
+
+def test_a_corpus_in_the_place_of_a_recipe_is_refused_at_once(tmp_path: Path) -> None:
+    assert "give the recipe" in refused("a\tb\n" * 10**6, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("override", "credited"),
+    [
+        ("data.train=mine.tsv", ""),
+        ("data.train=mine.en,mine.fr", ""),
+        ("data.train=mine.tsv + notes.tmx", ""),
+        ("data.train=grammar:train:100", ""),
+        ("data.train=mine.tsv + data/tatoeba/fra.txt", "tatoeba.org"),
+        ("data.train=/elsewhere/tatoeba/fra.txt", "tatoeba.org"),
+        ("data.train=data/multi30k/train.en,data/multi30k/train.fr", "for research"),
+        ("data.train=train.tsv + mine.tsv", "tatoeba.org"),
+        ("run.steps=3", "tatoeba.org"),
+    ],
+)
+def test_a_model_carries_the_attribution_of_its_own_data(override: str, credited: str) -> None:
+    found = load_recipe("en_fr", [override]).data.attribution
+    assert (credited in found) if credited else (found == "")
+
+
+def test_an_attribution_of_ones_own_stays() -> None:
+    changes = ["data.train=mine.tsv", "data.attribution=by me"]
+    assert load_recipe("en_fr", changes).data.attribution == "by me"

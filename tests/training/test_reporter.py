@@ -1,4 +1,4 @@
-"""Plain lines where nobody watches, a bar on a terminal, a record in any case."""
+"""Plain lines without a terminal, a bar on a terminal, a record in any case."""
 
 import io
 import json
@@ -10,9 +10,8 @@ import pytest
 from rich.console import Console
 
 from clearhead.errors import UserError
-from clearhead.training import console, progress_bar, reporter, tensorboard
-from clearhead.training.logbook import read_metrics
-from clearhead.training.measures import Meter, StepReport, clock, perplexity
+from clearhead.training import console, reporter
+from clearhead.training.metrics import Meter, StepReport, clock, perplexity, read_metrics
 from clearhead.training.recipe import Run
 from clearhead.training.session import Session, start
 from tests.training.tiny import tiny_recipe
@@ -33,8 +32,9 @@ def test_plain_lines_carry_everything(session: Session, capsys: pytest.CaptureFi
     first = next(line for line in lines if line.startswith("step 5/12"))
     for word in ("epoch ", "loss ", "ppl ", " tok/s", "lr ", "gnorm ", "ETA "):
         assert word in first
-    assert lines[0].startswith("cpu, float32 (as asked), 1 thread")
-    assert lines[1].startswith("300 pairs, vocabulary 300, ")
+    assert lines[0].startswith("cpu, float32 (set by run.precision), 1 thread")
+    assert lines[1].startswith("fast: faster versions of ")
+    assert lines[2].startswith("300 pairs, vocabulary 300, ")
     assert [line for line in lines if line.startswith("step 8: dev ppl")]
     assert [line for line in lines if line.startswith("    → ")]  # a sample translation
     assert re.match(r"done: 12 steps in 0:0.*, peak memory \d+\.\d GB", lines[-2])
@@ -67,8 +67,7 @@ def test_on_a_terminal_a_bar_moves_below_the_log(
     terminal = Console(
         file=screen, force_terminal=True, width=100, highlight=False, no_color=no_color
     )
-    for module in (console, progress_bar):
-        monkeypatch.setattr(module, "CONSOLE", terminal)
+    monkeypatch.setattr(console, "CONSOLE", terminal)
     for module in (console, reporter):
         monkeypatch.setattr(module, "on_terminal", lambda: True)
     run(session)
@@ -137,7 +136,7 @@ def test_clock_and_perplexity() -> None:
 def test_without_tensorboard_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
     with pytest.raises(UserError, match=r"pip install 'clearhead\[tensorboard\]'"):
-        tensorboard.open_board(Path("unused"), 0)
+        reporter.open_tensorboard(Path("unused"), 0)
 
 
 class FakeWriter:
@@ -156,7 +155,7 @@ class FakeWriter:
 
 def test_tensorboard_gets_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = FakeWriter()
-    monkeypatch.setattr(reporter, "open_board", lambda path, step: tensorboard.Board(writer))
+    monkeypatch.setattr(reporter, "open_tensorboard", lambda path, step: writer)
     start(tiny_recipe(tmp_path, tensorboard=True), tmp_path / "run").train()
     assert {("train/loss", 5), ("train/lr", 12), ("dev/bleu", 8), ("average/ppl", 12)} <= set(
         writer.scalars

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from clearhead.errors import UserError
+from clearhead.files import CHECKSUMS
 from clearhead.models.weights import read_tensors
 from clearhead.training import session as module
 from clearhead.training.checkpoint import FILE
-from clearhead.training.logbook import read_metrics
-from clearhead.training.recipe import Recipe
+from clearhead.training.metrics import read_metrics
+from clearhead.training.recipe import RENAMED_KEYS, Recipe
 from clearhead.training.session import Session, resume, start
 from tests.training.tiny import Killed, assert_same_state, kill_after, state_of, tiny_recipe
 
@@ -23,9 +24,9 @@ RECIPES: dict[str, dict[str, Any]] = {
     "muon in bfloat16": {"optimizer": "muon", "precision": "bf16"},
     "bfloat16": {"precision": "bf16"},
     "accumulated": {"accumulate": 2},
-    "judged by loss": {"metric": "loss"},
-    "recomputed": {"recompute": True},
-    "consistent": {"consistency": 5.0},
+    "validated by loss": {"metric": "loss"},
+    "gradient checkpointing": {"gradient_checkpointing": True},
+    "consistent": {"r_drop": 5.0},
 }
 # What a clock or a scale measured differs from run to run.
 CLOCKED = {"seconds", "tokens_per_second", "peak_memory_gb"}
@@ -99,7 +100,7 @@ def test_a_run_directory_may_move_without_its_corpora(
     assert_same_state(finish(resume(tmp_path / "new place")), expected)
 
 
-def test_a_run_from_before_there_were_tasks_goes_on(
+def test_a_run_of_an_earlier_version_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = tiny_recipe(tmp_path)
@@ -109,10 +110,16 @@ def test_a_run_from_before_there_were_tasks_goes_on(
     with pytest.raises(Killed):
         session.train()
     config, origin = session.run.config, session.run.origin
-    config.write_text(config.read_text("utf-8").replace("task: translation\n", ""), "utf-8")
-    facts = json.loads(origin.read_text(encoding="utf-8"))
-    assert facts.pop("task") == "translation"
-    origin.write_text(json.dumps(facts), encoding="utf-8")
+    text = config.read_text("utf-8").replace("task: translation\n", "")
+    record = json.loads(origin.read_text(encoding="utf-8"))
+    assert record.pop("task") == "translation"
+    for old, new in RENAMED_KEYS.items():
+        text = text.replace(f"  {new.split('.')[1]}:", f"  {old.split('.')[1]}:")
+        record = {old if key == new else key: value for key, value in record.items()}
+    assert "made_up:" in text and "recompute:" in text and "data.made_up" in record
+    config.write_text(text, "utf-8")
+    origin.write_text(json.dumps(record), encoding="utf-8")
+    origin.with_name(CHECKSUMS).unlink()
     assert_same_state(finish(resume(tmp_path / "old")), expected)
 
 
@@ -140,7 +147,7 @@ def test_killed_before_the_average_averages(
     with pytest.raises(Killed):
         session.train()
     monkeypatch.undo()
-    monkeypatch.setattr(module.Reporter, "_judged", lambda self, kind, verdict: kind)
+    monkeypatch.setattr(module.Reporter, "_scores", lambda self, kind, result: kind)
     again = resume(tmp_path / "run")
     again.train()
     assert again.progress.step == again.progress.averaged_at == 12
@@ -180,7 +187,7 @@ def test_changes_that_make_it_another_run_are_refused_and_harm_nothing(
     section: str, change: dict[str, object], session: Session, tmp_path: Path
 ) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     before = {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
     with pytest.raises(UserError, match=r" was .* and is .* now; resume with"):
         resume(tmp_path / "run", changed(session.recipe, section, **change))
@@ -189,7 +196,7 @@ def test_changes_that_make_it_another_run_are_refused_and_harm_nothing(
 
 def test_dropout_and_learning_rate_may_change(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     rates = {"dropout": 0.0, "attention_dropout": 0.1, "activation_dropout": 0.2}
     recipe = changed(session.recipe, "model", **rates)
     again = resume(tmp_path / "run", changed(recipe, "optimizer", peak_lr=1e-4))
@@ -199,7 +206,7 @@ def test_dropout_and_learning_rate_may_change(session: Session, tmp_path: Path) 
 
 def test_a_resumption_reads_as_the_same_weights(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     assert (tmp_path / "run" / "last" / FILE).exists()
     saved = read_tensors(tmp_path / "run" / "last" / "model.safetensors")
     again = resume(tmp_path / "run").trainer.model

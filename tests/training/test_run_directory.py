@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.training.corpus import prepare_dev
+from clearhead.training.checkpoint import list_snapshots
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
-from clearhead.training.snapshots import list_snapshots
+from clearhead.training.tasks.translation_data import prepare_dev
 from tests.training.tiny import tiny_recipe
 
 
@@ -38,7 +38,7 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"cannot write .*config\.yaml: Not a directory"):
+    with pytest.raises(UserError, match=r"cannot write .*run: Not a directory"):
         start(tiny_recipe(tmp_path), tmp_path / "train.tsv" / "run")
 
 
@@ -87,9 +87,9 @@ def test_a_run_without_a_checkpoint_begins_anew(session: Session, tmp_path: Path
 def test_snapshots_from_beyond_the_checkpoint_are_dropped(session: Session, tmp_path: Path) -> None:
     for step in range(1, 5):
         session.trainer.step()
-        session.keeper.keep_judged(session.task.judge(session.trainer.model, 0))
+        session.checkpoints.save_validated(session.task.validate(session.trainer.model, 0))
         if step == 3:
-            session.keeper.keep_last()
+            session.checkpoints.save_last()
     assert resume(tmp_path / "run").progress.step == 3
     assert [int(p.stem) for p in list_snapshots(session.run.snapshots)] == [3]
 
@@ -127,10 +127,10 @@ def test_a_model_can_be_trained_on(tmp_path: Path) -> None:
     assert second.task.tokenizer.vocab_size == first.task.tokenizer.vocab_size
     config = second.trainer.model.config
     assert (config.dropout, config.attention_dropout, config.activation_dropout) == (0.0, 0.1, None)
-    before = first.task.judge(first.trainer.model, 0).loss
-    assert second.task.judge(second.trainer.model, 0).loss < 1.2 * before
+    before = first.task.validate(first.trainer.model, 0).loss
+    assert second.task.validate(second.trainer.model, 0).loss < 1.2 * before
     second.trainer.step()
-    second.keeper.keep_last()
+    second.checkpoints.save_last()
     first.run.best.rename(tmp_path / "moved away")
     assert resume(tmp_path / "more").progress.step == 1
 

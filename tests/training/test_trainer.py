@@ -13,13 +13,13 @@ from clearhead.blocks.masks import decoder_mask, padding_mask
 from clearhead.data.batching import TokenBatches
 from clearhead.errors import UserError
 from clearhead.models import Transformer
-from clearhead.training.assembly import make_model, make_plan
 from clearhead.training.checkpoint import FILE, load_checkpoint
-from clearhead.training.lengths import in_steps
-from clearhead.training.objective import Losses, consistent_loss, translation_loss
-from clearhead.training.precision import Ground
+from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.objective import Losses, pad_to_multiple, r_drop_loss, translation_loss
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
+from clearhead.training.tasks.translation import make_model
+from clearhead.training.tasks.translation_data import make_plan
 from tests.decoding.tiny import make_model as make_readable
 from tests.training.tiny import assert_same_state, state_of, tiny_recipe
 
@@ -52,28 +52,26 @@ def test_the_objective_is_cross_entropy_of_the_next_token() -> None:
     torch.testing.assert_close(ours.nll / 5, expected.detach())
 
 
-@pytest.mark.parametrize("consistency", [0.0, 5.0])
-def test_who_agrees_with_itself_has_the_plain_loss(consistency: float) -> None:
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_who_agrees_with_itself_has_the_plain_loss(r_drop: float) -> None:
     """Without dropout both passes are the same, and nothing is left to agree upon."""
     model = make_readable(tie=True)
     source, target = np.array([[5, 6, 7, 2], [8, 2, 0, 0]]), np.array([[9, 10, 2], [11, 2, 0]])
     plain = translation_loss(model, source, target, 0.1)
-    ours = consistent_loss(model, source, target, 0.1, consistency)
+    ours = r_drop_loss(model, source, target, 0.1, r_drop)
     assert ours.tokens == plain.tokens == 5
     torch.testing.assert_close(ours.smoothed, plain.smoothed)
     torch.testing.assert_close(ours.nll, plain.nll)
 
 
 def test_disagreement_is_added_to_the_loss() -> None:
-    """The same dropout, drawn again: what a consistency adds is proportional to it."""
+    """The same dropout, drawn again: what a r_drop adds is proportional to it."""
     model = make_readable(tie=True).train()
     source, target = np.array([[5, 6, 7, 2]]), np.array([[9, 10, 2]])
     found = []
-    for consistency in (0.0, 1.0, 3.0):
+    for r_drop in (0.0, 1.0, 3.0):
         torch.manual_seed(3)
-        found.append(
-            float(consistent_loss(model, source, target, 0.1, consistency).smoothed.detach())
-        )
+        found.append(float(r_drop_loss(model, source, target, 0.1, r_drop).smoothed.detach()))
     assert found[1] > found[0] + 1e-3
     assert found[2] - found[0] == pytest.approx(3 * (found[1] - found[0]), rel=1e-4)
 
@@ -160,20 +158,20 @@ def test_where_lengths_go_in_steps_padding_is_added_and_no_loss_changes(
 ) -> None:
     ids = np.full((3, width), 5, dtype=np.int64)
     ids[:, -1] = session.task.tokenizer.eos_id
-    padded = in_steps(ids, 8, 64, pad_id=0)
+    padded = pad_to_multiple(ids, 8, 64, pad_id=0)
     assert padded.shape == (3, -(-width // 8) * 8)
     model = session.trainer.model.eval()
     plain, more = (translation_loss(model, side, side, 0.1) for side in (ids, padded))
     torch.testing.assert_close(more.smoothed, plain.smoothed)
     assert more.tokens == plain.tokens
-    assert in_steps(ids, 50, 64, pad_id=0).shape[1] in (50, 64)  # the model has 64 positions
+    assert pad_to_multiple(ids, 50, 64, pad_id=0).shape[1] in (50, 64)  # the model has 64 positions
 
 
 def test_on_a_ground_with_steps_every_batch_is_padded_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = losses_of(start(without_dropout(tiny_recipe(tmp_path)), tmp_path / "a"), 3)
-    monkeypatch.setattr(Ground, "length_step", 8)
+    monkeypatch.setattr(DeviceSettings, "length_multiple", 8)
     widths: list[int] = []
     embed = Transformer.encode
     monkeypatch.setattr(
@@ -235,7 +233,7 @@ def test_a_run_goes_on_after_skipped_steps_as_if_it_had_not_stopped(tmp_path: Pa
     poison(session, range(2, 4))
     for _ in range(4):
         session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     again = resume(tmp_path / "stopped")
     assert again.progress.skipped == 2
     again.train()
@@ -244,12 +242,12 @@ def test_a_run_goes_on_after_skipped_steps_as_if_it_had_not_stopped(tmp_path: Pa
 
 def test_weights_that_are_nan_are_never_saved(session: Session, tmp_path: Path) -> None:
     session.trainer.step()
-    session.keeper.keep_last()
+    session.checkpoints.save_last()
     files = list((tmp_path / "run" / "last").iterdir())
     before = {p: p.read_bytes() for p in files}
     session.trainer.optimizer.master[5] = float("nan")
     with pytest.raises(UserError, match="holds NaN or infinity"):
-        session.keeper.keep_last()
+        session.checkpoints.save_last()
     assert before == {p: p.read_bytes() for p in files}
     assert (tmp_path / "run" / "last" / FILE) in before
 

@@ -26,7 +26,7 @@ def write_corpus(path: Path, pairs: int, seed: int = 1) -> Path:
 
 
 def tiny_recipe(
-    folder: Path, optimizer: str = "adam", consistency: float = 0.0, **run: object
+    folder: Path, optimizer: str = "adam", r_drop: float = 0.0, **run: object
 ) -> Recipe:
     """12 steps of a 1+1 layer model, checkpoint every 3, evaluation every 4."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def tiny_recipe(
             "name": optimizer,
             "warmup": 4,
             "peak_lr": 0.01,
-            "consistency": consistency,
+            "r_drop": r_drop,
         },
         "run": {
             "steps": 12,

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clearhead.blocks import look_ahead_mask, padding_mask, shift_right
-from clearhead.data.grammar_pairs import GrammarPairs
-from clearhead.decoding.batching import padded
+from clearhead.data.corpus import GrammarPairs
+from clearhead.decoding.readable import padded
 from clearhead.models.marian import Marian, MarianConfig
 from clearhead.pretrained import save_pretrained
 from clearhead.text.sentencepiece_pair import SentencePiecePair

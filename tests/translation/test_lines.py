@@ -1,11 +1,15 @@
+"""Lines come in as they arrive, and go out as text, JSON or Moses n-best lists."""
+
 import io
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.errors import UserError
-from clearhead.translation.lines import line_chunks
+from clearhead.translation.lines import FORMATS, Shown, line_chunks
+from clearhead.translation.result import Translation
 
 
 class Drops(io.RawIOBase):
@@ -58,3 +62,83 @@ def test_what_arrives_is_given_on_at_once() -> None:
 def test_bytes_that_are_not_utf8_are_named_by_line_and_byte(size: int) -> None:
     with pytest.raises(UserError, match=r"x.txt, line 3, byte 3 of the line: 0xff"):
         lines(b"one\n\nab\xffc\n", size)
+
+
+BEST = [
+    Translation("Bonjour.", -1.5, -0.5, True, ((5, 6),), ((0, 0),), (), -0.5),
+    Translation(
+        "Salut\nà toi",
+        -2.5,
+        -0.75,
+        False,
+        ((7,),),
+        ((0, 0), (0, 1)),
+        ("low score", "name Ada missing"),
+        -1.25,
+    ),
+]
+ALL, NOTHING = Shown(scores=True, alignments=True), Shown()
+DOUBT = Shown(doubt=True)
+
+
+def test_text_is_the_translation_and_what_was_asked_for() -> None:
+    assert FORMATS["text"](4, "Hi.", BEST[:1], NOTHING) == ["Bonjour."]
+    assert FORMATS["text"](4, "Hi.", BEST[:1], ALL) == ["-1.5000\tBonjour. ||| 0-0"]
+
+
+def test_moses_counts_texts_and_keeps_one_line_each() -> None:
+    assert FORMATS["moses"](4, "Hi.", BEST, ALL) == [
+        "4 ||| Bonjour. ||| Score= -1.5000 ||| -0.5000 ||| 0-0",
+        "4 ||| Salut à toi ||| Score= -2.5000 ||| -0.7500 ||| 0-0 0-1",
+    ]
+
+
+def test_jsonl_is_one_object_a_text_with_all_its_translations() -> None:
+    (line,) = FORMATS["jsonl"](4, "Hi «.", BEST, ALL)
+    assert "\n" not in line
+    assert "«" in line
+    assert json.loads(line) == {
+        "id": 4,
+        "source": "Hi «.",
+        "translation": "Bonjour.",
+        "translations": [
+            {
+                "text": "Bonjour.",
+                "finished": True,
+                "score": -1.5,
+                "normalized": -0.5,
+                "per_token": -0.5,
+                "alignment": "0-0",
+            },
+            {
+                "text": "Salut\nà toi",
+                "finished": False,
+                "score": -2.5,
+                "normalized": -0.75,
+                "per_token": -1.25,
+                "alignment": "0-0 0-1",
+            },
+        ],
+    }
+    (bare,) = FORMATS["jsonl"](0, "Hi.", BEST[:1], NOTHING)
+    assert json.loads(bare)["translations"] == [{"text": "Bonjour.", "finished": True}]
+
+
+def test_the_reasons_for_doubt_survive_json() -> None:
+    (line,) = FORMATS["jsonl"](4, "Hi.", BEST, DOUBT)
+    found = [tuple(entry["doubt"]) for entry in json.loads(line)["translations"]]
+    assert found == [t.doubt for t in BEST]
+
+
+def test_text_marks_only_what_is_doubtful() -> None:
+    assert FORMATS["text"](4, "Hi.", BEST, DOUBT) == [
+        "Bonjour.",
+        "Salut\nà toi\t[doubt: low score; name Ada missing]",
+    ]
+    blank = Translation("", 0.0, 0.0, True, (), doubt=("no words",))
+    assert FORMATS["text"](4, "", [blank], DOUBT) == [""]
+
+
+def test_moses_has_a_column_of_doubt_even_if_empty() -> None:
+    columns = [line.split(" ||| ")[4] for line in FORMATS["moses"](4, "Hi.", BEST, DOUBT)]
+    assert columns == ["", "low score; name Ada missing"]

@@ -12,8 +12,7 @@ from clearhead import Translator, pipeline
 from clearhead.cli.main import run
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
-from clearhead.explain.look import look, sentence
-from clearhead.fast.fused_parts import is_standard
+from clearhead.explain.attention import attention_maps, sentence_pair
 from tests.translation.opus import PAIRS, save_marian
 
 TEXTS = [pair.source for pair in PAIRS[:40]]
@@ -40,7 +39,6 @@ def theirs(directory: Path, beams: int) -> list[str]:
 @pytest.mark.parametrize("beams", [1, 4])
 def test_texts_are_translated_as_transformers_translates_them(directory: Path, beams: int) -> None:
     translator = Translator.from_pretrained(directory, "cpu", split_sentences=False)
-    assert is_standard(translator.model)  # the fused decoder writes
     found = translator.translate(TEXTS, beam_size=beams, max_length=LIMIT)
     assert found == theirs(directory, beams)
     assert len(set(found)) > 20
@@ -64,9 +62,9 @@ def test_its_words_are_linked_and_its_attention_is_drawn(directory: Path) -> Non
     words, said = len(TEXTS[0].split()), len(best.text.split())
     assert {target for _, target in best.alignment} == set(range(said))
     assert all(0 <= source < words for source, _ in best.alignment)
-    known = sentence(translator, TEXTS[0], PAIRS[0].target)
-    encoder, decoder, cross = look(translator, known)
-    assert known.translation == PAIRS[0].target.replace("\u202f", " ")
+    pair = sentence_pair(translator, TEXTS[0], PAIRS[0].target)
+    encoder, decoder, cross = attention_maps(translator, pair)
+    assert pair.translation == PAIRS[0].target.replace("\u202f", " ")
     for found in (encoder, decoder, cross):
         for layer in found.weights:
             np.testing.assert_allclose(layer.sum(-1), 1, atol=1e-5)

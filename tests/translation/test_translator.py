@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhead.decoding import DecodingOptions, Engine, decode
-from clearhead.decoding.ensemble import ensemble
+from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine, decode
+from clearhead.decoding.readable import ensemble
 from clearhead.errors import UserError
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
@@ -33,14 +33,14 @@ def test_one_text_out_for_each_text_in_whatever_it_holds(texts: list[str]) -> No
         best.text.encode("utf-8")
 
 
-def test_a_blank_text_never_meets_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clearhead.translation import translator as module
-
-    met = []
-    decode = module.decode
-    monkeypatch.setattr(module, "decode", lambda m, s, o: met.extend(s) or decode(m, s, o))
+def test_a_blank_text_never_reaches_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    decode = NativeEngine.decode
+    monkeypatch.setattr(NativeEngine, "decode", lambda e, s, o: read.extend(s) or decode(e, s, o))
     assert translator().translate(["", " \t", "\u2028\u00a0", "\r\n"]) == [""] * 4
-    assert met == []
+    assert read == []
+    translator().translate(["Hello"])
+    assert len(read) == 1
 
 
 def test_a_text_is_translated_sentence_by_sentence_and_keeps_its_whitespace() -> None:
@@ -150,9 +150,9 @@ class TestFromPretrained:
     def test_without_a_shipped_model_it_says_what_to_do(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        from clearhead.translation import location
+        from clearhead.translation import loading
 
-        monkeypatch.setattr(location, "SHIPPED", tmp_path / "en_fr")
+        monkeypatch.setattr(loading, "SHIPPED", tmp_path / "en_fr")
         with pytest.raises(UserError, match="carries no translator; give --model DIR"):
             Translator.from_pretrained()
 
@@ -183,7 +183,7 @@ def test_an_ensemble_translates_with_all_of_its_models(tmp_path: Path) -> None:
     model.save_pretrained(other)
     both = Translator.from_pretrained(first, "cpu", others=[other])
     texts = ["Hello world.", "The cat is fine."]
-    engine = ensemble([Engine.of(one) for one in (translator().model, model)])
+    engine = ensemble([ReadableEngine.of(one) for one in (translator().model, model)])
     tokenizer = both.tokenizer
     sources = [[*tokenizer.encode(text), tokenizer.eos_id] for text in texts]
     expected = [tokenizer.decode(best[0].ids).strip() for best in decode(engine, sources)]

@@ -1,28 +1,37 @@
-"""The paper, one part a file, under the names its teaching literature uses."""
+"""The Transformer of the paper, one part in each module; `variants` has what other models need.
 
-from clearhead.blocks.activated_feed_forward import ActivatedFeedForwardBlock
-from clearhead.blocks.activations import ACTIVATIONS
-from clearhead.blocks.attention import MultiHeadAttentionBlock, scaled_dot_product_attention
-from clearhead.blocks.biased_normalization import BiasedLayerNormalization
-from clearhead.blocks.chapter_3 import MultiHeadAttention, SelfAttention
+The ten parts are `embeddings`, `positional_encoding`, `masks`, `attention`, `feed_forward`,
+`normalization`, `residual`, `encoder`, `decoder` and `projection`. `parts` lists the classes of
+which a model is built, `checks` the errors for arguments of a wrong shape.
+"""
+
+from clearhead.blocks.attention import (
+    MultiHeadAttentionBlock,
+    record_attention,
+    scaled_dot_product_attention,
+)
 from clearhead.blocks.decoder import Decoder, DecoderBlock
 from clearhead.blocks.embeddings import InputEmbeddings
 from clearhead.blocks.encoder import Encoder, EncoderBlock
 from clearhead.blocks.feed_forward import FeedForwardBlock
-from clearhead.blocks.halved_positions import HalvedPositionalEncoding
-from clearhead.blocks.heads import Classifier, MaskedLanguageHead, Pooler
-from clearhead.blocks.learned_positions import LearnedPositions
-from clearhead.blocks.low_rank import LowRankLinear
 from clearhead.blocks.masks import decoder_mask, look_ahead_mask, padding_mask, shift_right
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.blocks.parts import READABLE, Parts
-from clearhead.blocks.plain_embeddings import PlainEmbeddings
 from clearhead.blocks.positional_encoding import PositionalEncoding
 from clearhead.blocks.projection import ProjectionLayer
 from clearhead.blocks.residual import PostNormResidualConnection, ResidualConnection
-from clearhead.blocks.rotary import RotaryMultiHeadAttentionBlock, RotaryPositions
-from clearhead.blocks.tied_projection import TiedProjection
-from clearhead.blocks.token_dropout import TokenDropoutEmbeddings
+from clearhead.blocks.variants.activations import ACTIVATIONS, ActivatedFeedForwardBlock
+from clearhead.blocks.variants.biased_normalization import BiasedLayerNormalization
+from clearhead.blocks.variants.chapter_3 import MultiHeadAttention, SelfAttention
+from clearhead.blocks.variants.embeddings import PlainEmbeddings, TokenDropoutEmbeddings
+from clearhead.blocks.variants.heads import Classifier, MaskedLanguageHead, Pooler, TiedProjection
+from clearhead.blocks.variants.low_rank import LowRankLinear
+from clearhead.blocks.variants.positions import (
+    HalvedPositionalEncoding,
+    LearnedPositions,
+    RotaryMultiHeadAttentionBlock,
+    RotaryPositions,
+)
 
 __all__ = [
     "ACTIVATIONS",
@@ -58,6 +67,7 @@ __all__ = [
     "decoder_mask",
     "look_ahead_mask",
     "padding_mask",
+    "record_attention",
     "scaled_dot_product_attention",
     "shift_right",
 ]

@@ -1,7 +1,8 @@
-"""The writing half: N blocks that see what was written and what was read (section 3.1)."""
+"""The decoder: N blocks with masked self-attention and cross-attention (paper, section 3.1)."""
 
 from torch import Tensor, nn
 
+from clearhead.blocks.checks import separate_features
 from clearhead.blocks.encoder import MakeResidual
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.blocks.residual import ResidualConnection
@@ -10,9 +11,9 @@ from clearhead.blocks.residual import ResidualConnection
 class DecoderBlock(nn.Module):
     """Masked self-attention, cross-attention, feed-forward, each in a residual connection.
 
-    In self-attention a position asks what was written before it; in
-    cross-attention the same position asks the encoder's output, which gives
-    both keys and values.
+    Self-attention reads the target up to the current position; cross-attention reads the
+    encoder's output, which provides both keys and values. Call forms as in `EncoderBlock`:
+    the number of features may be the first argument.
 
     Shape:
         x: (batch, tgt_len, d_model), encoder_output: (batch, src_len, d_model),
@@ -28,10 +29,13 @@ class DecoderBlock(nn.Module):
         make_residual: MakeResidual | None = None,
     ) -> None:
         super().__init__()
-        make_residual = make_residual or (lambda: ResidualConnection(dropout))
-        self.self_attention_block = self_attention_block
-        self.cross_attention_block = cross_attention_block
-        self.feed_forward_block = feed_forward_block
+        features, *blocks, dropout, make_residual = separate_features(
+            self_attention_block, cross_attention_block, feed_forward_block, dropout, make_residual
+        )
+        self.self_attention_block, self.cross_attention_block, self.feed_forward_block = blocks
+        make_residual = make_residual or (
+            lambda: ResidualConnection(dropout, LayerNormalization(features))
+        )
         self.residual_connections = nn.ModuleList(make_residual() for _ in range(3))
 
     def forward(
@@ -41,7 +45,7 @@ class DecoderBlock(nn.Module):
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """What was written, asked of itself, then of the source, then thought over."""
+        """Self-attention over the target, cross-attention to the source, feed-forward."""
         attend, cross_attend, feed_forward = self.residual_connections
         memory = encoder_output
         x = attend(x, lambda y: self.self_attention_block(y, y, y, tgt_mask))
@@ -50,7 +54,9 @@ class DecoderBlock(nn.Module):
 
 
 class Decoder(nn.Module):
-    """The stack of decoder blocks and its last norm (``nn.Identity()`` for post-norm).
+    """A stack of decoder blocks and its final norm (``nn.Identity()`` for post-norm).
+
+    Call forms: ``Decoder(layers)`` and ``Decoder(features, layers)``.
 
     Shape:
         x: (batch, tgt_len, d_model), encoder_output: (batch, src_len, d_model) -> as x
@@ -58,8 +64,9 @@ class Decoder(nn.Module):
 
     def __init__(self, layers: nn.ModuleList, norm: nn.Module | None = None) -> None:
         super().__init__()
+        features, layers, norm = separate_features(layers, norm)
         self.layers = layers
-        self.norm = norm if norm is not None else LayerNormalization()
+        self.norm = norm if norm is not None else LayerNormalization(features)
 
     def forward(
         self,
@@ -68,7 +75,7 @@ class Decoder(nn.Module):
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """One layer after the other, then the norm."""
+        """All layers in order, then the norm."""
         for layer in self.layers:
             x = layer(x, encoder_output, src_mask, tgt_mask)
         return self.norm(x)

@@ -1,26 +1,27 @@
-"""Token ids become vectors (paper, section 3.4, "Embeddings and Softmax")."""
+"""Input embeddings: token ids become vectors (paper, section 3.4)."""
 
 import math
 
 from torch import Tensor, nn
 
+from clearhead.blocks.checks import check_integers
 from clearhead.errors import UserError
 
 
 class InputEmbeddings(nn.Module):
-    r"""A table of learned vectors, one row a token, scaled by :math:`\sqrt{d_{model}}`.
+    r"""A learned vector for each token, scaled by :math:`\sqrt{d_{model}}`.
 
     .. math:: \text{out}_t = \sqrt{d_{model}} \, E_{x_t}
 
-    Why the factor: with rows of standard deviation :math:`1/\sqrt{d_{model}}`
-    (the initialisation that a tied output projection needs) the product has
-    unit size, so the sinusoids, also of unit size, do not drown the word.
+    The rows of E are initialised with standard deviation :math:`1/\sqrt{d_{model}}`, which a
+    tied output projection needs. The factor brings them to unit scale, the scale of the
+    sinusoids that are added next.
 
     Shape:
         x: (batch, seq_len) integer ids -> (batch, seq_len, d_model)
 
     Raises:
-        UserError: an id is negative or not below `vocab_size`.
+        UserError: the ids are not integers, or one is negative or not below `vocab_size`.
     """
 
     def __init__(self, d_model: int, vocab_size: int) -> None:
@@ -30,12 +31,13 @@ class InputEmbeddings(nn.Module):
         self.embedding = nn.Embedding(vocab_size, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Look the rows up and scale them."""
+        """Look up the rows and scale them."""
         self._check_ids(x)
         return self.embedding(x) * math.sqrt(self.d_model)
 
     def _check_ids(self, x: Tensor) -> None:
-        # A GPU would have to wait for this answer; its own assertion names the index.
+        check_integers("x", x)
+        # Reading the ids would make a GPU wait; its own assertion names the index.
         if x.device.type != "cpu" or x.numel() == 0:
             return
         low, high = x.aminmax()

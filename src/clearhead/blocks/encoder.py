@@ -1,9 +1,10 @@
-"""The reading half: N blocks that look at the whole source (paper, section 3.1)."""
+"""The encoder: N blocks of self-attention and feed-forward (paper, section 3.1)."""
 
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from clearhead.blocks.checks import separate_features
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.blocks.residual import ResidualConnection
 
@@ -13,8 +14,10 @@ MakeResidual = Callable[[], nn.Module]
 class EncoderBlock(nn.Module):
     """Self-attention, then feed-forward, each inside a residual connection.
 
-    ``EncoderBlock(self_attention_block, feed_forward_block, dropout)`` makes its own
-    `ResidualConnection(dropout)`; `make_residual` composes another kind.
+    Call forms: ``EncoderBlock(self_attention_block, feed_forward_block, dropout)`` (the
+    step-by-step guide); with the number of features as first argument the norms have one
+    alpha and bias for each feature (hkproj/pytorch-transformer). `make_residual` replaces
+    `ResidualConnection`.
 
     Shape:
         x: (batch, src_len, d_model), src_mask: (batch, 1, 1, src_len) -> as x
@@ -28,34 +31,40 @@ class EncoderBlock(nn.Module):
         make_residual: MakeResidual | None = None,
     ) -> None:
         super().__init__()
-        make_residual = make_residual or (lambda: ResidualConnection(dropout))
-        self.self_attention_block = self_attention_block
-        self.feed_forward_block = feed_forward_block
+        features, *blocks, dropout, make_residual = separate_features(
+            self_attention_block, feed_forward_block, dropout, make_residual
+        )
+        self.self_attention_block, self.feed_forward_block = blocks
+        make_residual = make_residual or (
+            lambda: ResidualConnection(dropout, LayerNormalization(features))
+        )
         self.residual_connections = nn.ModuleList(make_residual() for _ in range(2))
 
     def forward(self, x: Tensor, src_mask: Tensor | None = None) -> Tensor:
-        """Gather from the other words, then think it over."""
+        """Self-attention over the sequence, then the position-wise feed-forward network."""
         attend, feed_forward = self.residual_connections
         x = attend(x, lambda y: self.self_attention_block(y, y, y, src_mask))
         return feed_forward(x, self.feed_forward_block)
 
 
 class Encoder(nn.Module):
-    """The stack; its last norm brings the never-normalised sum of pre-norm to scale.
+    """A stack of encoder blocks and its final norm (``nn.Identity()`` for post-norm).
 
-    A post-norm stack is given ``norm=nn.Identity()``.
+    In pre-norm the sum of the residual connections is never normalised; the final norm brings
+    it to unit scale. Call forms: ``Encoder(layers)`` and ``Encoder(features, layers)``.
 
     Shape:
-        x: (batch, src_len, d_model) -> the same
+        x: (batch, src_len, d_model), mask: (batch, 1, 1, src_len) -> as x
     """
 
     def __init__(self, layers: nn.ModuleList, norm: nn.Module | None = None) -> None:
         super().__init__()
+        features, layers, norm = separate_features(layers, norm)
         self.layers = layers
-        self.norm = norm if norm is not None else LayerNormalization()
+        self.norm = norm if norm is not None else LayerNormalization(features)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """One layer after the other, then the norm."""
+        """All layers in order, then the norm."""
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)

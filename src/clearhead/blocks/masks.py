@@ -1,7 +1,7 @@
-"""Who may look at whom. Every mask is boolean, True = may look.
+"""Which keys each query may attend to. Masks are boolean, True = visible.
 
 Shapes are (batch, 1, query, key) or broadcast to it, so masks combine with ``&``.
-(`torch.nn.MultiheadAttention` uses the opposite sign, True = hide; Keras and
+(`torch.nn.MultiheadAttention` uses the opposite sign, True = hidden; Keras and
 `F.scaled_dot_product_attention` use ours.)
 """
 
@@ -10,17 +10,20 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 
+# Additive masks hide with -inf, or with a number that the softmax turns into 0.
+HIDDEN = -1e4
+
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Hides the filling at the end of short sentences.
+    """Hides the padding at the end of short sentences.
 
-    Shape: (batch, key_len) ids -> (batch, 1, 1, key_len), the same for every query.
+    Shape: (batch, key_len) ids -> (batch, 1, 1, key_len), the same for each query.
     """
     return (ids != pad_id)[:, None, None, :]
 
 
 def look_ahead_mask(size: int, device: torch.device | str | None = None) -> Tensor:
-    """Position i may look at positions 0 … i: a lower triangle (paper, section 3.2.3).
+    """Position i sees positions 0 … i: a lower triangle (paper, section 3.2.3).
 
     Shape: -> (1, 1, size, size)
     """
@@ -28,7 +31,7 @@ def look_ahead_mask(size: int, device: torch.device | str | None = None) -> Tens
 
 
 def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """What a decoder position may see: itself and what stands before it, filling excepted.
+    """Each target position sees itself and the positions before it, except padding.
 
     Shape: (batch, tgt_len) ids -> (batch, 1, tgt_len, tgt_len)
     """
@@ -36,44 +39,33 @@ def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
 
 
 def as_boolean(mask: Tensor) -> Tensor:
-    """A 0/1 mask, as the teaching literature writes it, in our form.
+    """A mask in the form used here, True = visible, from the other forms in use.
+
+    Integers and floats of 0 and 1: 1 = visible, as the teaching sources write it. Other floats
+    are additive, as `torch.nn.Transformer` writes them: 0 = visible, -inf (or -1e4 and below)
+    = hidden; a float mask of zeros alone is additive and hides nothing.
 
     Raises:
-        UserError: a mask of 0 and -inf, which is meant to be added to the scores.
+        UserError: a float mask with other values, such as the biases of ALiBi.
     """
     if mask.dtype == torch.bool:
         return mask
-    if mask.is_floating_point() and (mask < 0).any():
+    if not mask.is_floating_point():
+        return mask != 0
+    ones, zeros = mask == 1, mask == 0
+    if ones.any() and (ones | zeros).all():
+        return ones
+    if not (zeros | (mask <= HIDDEN)).all():
+        wrong = mask[~(zeros | (mask <= HIDDEN))][0].item()
         raise UserError(
-            f"the mask holds {mask.min().item()}, as a mask to be added does; "
-            "expected True or 1 = may look, False or 0 = hidden: give `mask == 0` instead"
+            f"the mask has shape {tuple(mask.shape)} and holds {wrong:g}; expected booleans "
+            "(True = visible), 0 and 1 (1 = visible), or an additive mask of 0 (visible) and -inf"
         )
-    return mask != 0
-
-
-def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
-    """A mask must reach the scores' shape, (batch, h, query, key), by its own axes.
-
-    Broadcasting would lay the batch of a (batch, query, key) mask over the heads,
-    without a word where the two sizes happen to be equal.
-
-    Raises:
-        UserError: it does not; both shapes are named.
-    """
-    if mask is None:
-        return
-    batch, h, query, key = scores
-    shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
-    wanted = (batch, h if mask.dim() == 4 else 1, query, key)
-    if len(shape) > 4 or any(size not in (1, s) for size, s in zip(shape, wanted, strict=True)):
-        raise UserError(
-            f"a mask of shape {tuple(mask.shape)} does not fit batch={batch}, query={query}, "
-            f"key={key}; give ({batch}, 1, {query}, {key}), where any size may be 1"
-        )
+    return zeros
 
 
 def shift_right(labels: Tensor, bos_id: int) -> Tensor:
-    """The decoder's input from its labels: what was said so far, one step late.
+    """The decoder's input: the labels shifted right by one position, with BOS first.
 
     ====================  ======  ======  ======  ======
     label (to predict)    Un      homme   rit     </s>

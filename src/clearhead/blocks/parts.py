@@ -1,4 +1,4 @@
-"""Which classes a model is built of: the readable ones, the fast ones, or a learner's own."""
+"""The classes of which a model is built; any of them can be replaced."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +18,10 @@ Part = Callable[..., nn.Module]
 
 @dataclass(frozen=True)
 class Parts:
-    """A class for every block; any of them may be replaced by one of the same signature.
+    """A class for each block, to be replaced by another one with the same signature.
 
-    Parameter names are those of the blocks here, so weights move freely between
-    two models that differ only in their parts:
-    ``replace(READABLE, feed_forward=MyFeedForwardBlock)``.
+    ``replace(READABLE, feed_forward=MyFeedForwardBlock)`` is a model with your own block. If
+    the block has the same parameter names, it loads the same weights.
     """
 
     embeddings: Part = InputEmbeddings

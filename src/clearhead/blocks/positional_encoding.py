@@ -1,23 +1,23 @@
-"""Where a token stands, told by sines and cosines (paper, section 3.5)."""
+"""Sinusoidal positional encoding (paper, section 3.5)."""
 
 import math
 
 import torch
 from torch import Tensor, nn
 
-from clearhead.errors import UserError
+from clearhead.blocks.checks import check_positions
 
 
 class PositionalEncoding(nn.Module):
-    r"""Adds a fixed wave to every embedding: each position has its own pattern.
+    r"""Adds a fixed vector to each embedding: sines and cosines of the position.
 
     .. math::
         PE_{(pos, 2i)}   &= \sin(pos / 10000^{2i / d_{model}}) \\
         PE_{(pos, 2i+1)} &= \cos(pos / 10000^{2i / d_{model}})
 
-    Why waves: attention alone is blind to order, and for any fixed offset
-    :math:`k`, :math:`PE_{pos+k}` is a rotation of :math:`PE_{pos}`, so "three
-    words to the left" is the same linear map everywhere in the sentence.
+    Attention by itself ignores order: permuting the tokens only permutes the output. With
+    sinusoids, :math:`PE_{pos+k}` is a rotation of :math:`PE_{pos}` for each fixed offset
+    :math:`k`, so "three positions to the left" is the same linear map at every position.
 
     Call forms in the sources: ``(d_model, seq_len, dropout)`` (the step-by-step
     guide and Part 1), ``seq=`` for the length (the short guide) and
@@ -27,7 +27,7 @@ class PositionalEncoding(nn.Module):
         x: (batch, seq_len, d_model) -> the same. Buffer ``pe``: (1, seq_len, d_model).
 
     Raises:
-        UserError: the input is longer than `seq_len`.
+        UserError: the input is longer than `seq_len`, or of another shape.
     """
 
     pe: Tensor
@@ -45,19 +45,14 @@ class PositionalEncoding(nn.Module):
         self.d_model = d_model
         self.seq_len = max_len or seq or seq_len
         self.dropout = nn.Dropout(dropout)
-        # Not persistent: the table is a formula, so a checkpoint need not carry it.
+        # Not persistent: it is a formula, so a checkpoint need not store it.
         self.register_buffer("pe", sinusoids(self.seq_len, d_model).unsqueeze(0), persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Add the first seq_len rows of the table."""
-        length = x.shape[1]
-        if length > self.seq_len:
-            raise UserError(
-                f"the sequence has {length} positions but seq_len={self.seq_len}; "
-                "shorten or split the input, or build the model with a larger seq_len"
-            )
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add one row of `pe` to each position; `start` is the first position."""
+        check_positions(x, start, self.seq_len, self.d_model)
         # (batch, seq_len, d_model) + (1, seq_len, d_model): one pattern for the whole batch
-        return self.dropout(x + self.pe[:, :length].to(x.dtype))
+        return self.dropout(x + self.pe[:, start : start + x.shape[1]].to(x.dtype))
 
     def extra_repr(self) -> str:
         """The sizes, for `print`."""
@@ -65,7 +60,7 @@ class PositionalEncoding(nn.Module):
 
 
 def sinusoids(seq_len: int, d_model: int) -> Tensor:
-    """The table of equation 3.5, (seq_len, d_model), float32; odd widths end on a sine."""
+    """The formula of section 3.5, (seq_len, d_model), float32; odd widths end on a sine."""
     position = torch.arange(seq_len, dtype=torch.float64).unsqueeze(1)  # (seq_len, 1)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i
     frequency = torch.exp(even * (-math.log(10000.0) / d_model))  # (ceil(d_model / 2),)

@@ -1,21 +1,26 @@
-"""From a vector back to words (paper, section 3.4)."""
+"""The output projection: from vectors to token probabilities (paper, section 3.4)."""
 
 import torch
 from torch import Tensor, nn
 
+from clearhead.blocks.checks import check_features
+
 
 class ProjectionLayer(nn.Module):
-    r"""A score for every word of the vocabulary, as log-probabilities.
+    r"""The log-probability of each token of the vocabulary.
 
     .. math:: \log \text{softmax}(x W + b)
 
-    Log-probabilities, as the sources have it: the loss is then a plain lookup,
-    and `torch.nn.CrossEntropyLoss`, which takes its own log-softmax, still gives
-    the same number (a log-softmax of log-probabilities changes nothing).
-    `logits` gives the scores before the softmax.
+    The sources return log-probabilities, so the loss only selects the entry of the label.
+    `torch.nn.CrossEntropyLoss`, which applies log-softmax itself, gives the same loss, because
+    the log-softmax of log-probabilities changes nothing. `logits` returns the scores before
+    the softmax.
 
     Shape:
         x: (batch, seq_len, d_model) -> (batch, seq_len, vocab_size)
+
+    Raises:
+        UserError: the last dimension of x is not d_model.
     """
 
     def __init__(self, d_model: int, vocab_size: int) -> None:
@@ -28,4 +33,5 @@ class ProjectionLayer(nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """The scores before the softmax, (batch, seq_len, vocab_size)."""
+        check_features("x", x, self.proj.in_features)
         return self.proj(x)

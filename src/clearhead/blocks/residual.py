@@ -1,25 +1,27 @@
-"""Add & Norm: the way around every sublayer (paper, section 3.1; He et al. 2016)."""
+"""Residual connections around the sublayers (paper, section 3.1; He et al. 2016)."""
 
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from clearhead.blocks.checks import separate_features
 from clearhead.blocks.normalization import LayerNormalization
 
 Sublayer = Callable[[Tensor], Tensor]
 
 
 class ResidualConnection(nn.Module):
-    r"""What the sublayer says is *added* to what was known.
+    r"""The sublayer's output is added to its input.
 
     .. math:: x + \text{Dropout}(\text{Sublayer}(\text{Norm}(x)))
 
-    This is pre-norm, as the teaching sources write it: the sum itself is never
-    normalised, so a straight road for the gradient leads from the last layer to
-    the first (Xiong et al. 2020). The paper's figure is `PostNormResidualConnection`.
+    This is pre-norm, as the teaching sources write it: the sum itself is never normalised,
+    so the gradient reaches the first layer undiminished (Xiong et al. 2020). The paper's
+    figure 1 is `PostNormResidualConnection`.
 
-    The sources write ``ResidualConnection(dropout)``, with one alpha and bias in
-    all; ``norm=LayerNormalization(d_model)`` gives one per feature.
+    Call forms: ``ResidualConnection(dropout)`` has a norm with one alpha and one bias in all
+    (the step-by-step guide), ``ResidualConnection(features, dropout)`` with one for each
+    feature (hkproj/pytorch-transformer). `norm` replaces the norm.
 
     Shape:
         x: (batch, seq_len, d_model), sublayer: same -> same. Returns the same.
@@ -27,22 +29,23 @@ class ResidualConnection(nn.Module):
 
     def __init__(self, dropout: float, norm: nn.Module | None = None) -> None:
         super().__init__()
+        features, dropout, norm = separate_features(dropout, norm)
         self.dropout = nn.Dropout(dropout)
-        self.norm = norm if norm is not None else LayerNormalization()
+        self.norm = norm if norm is not None else LayerNormalization(features)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        """Norm, sublayer, add."""
+        """Norm, sublayer, dropout, add."""
         return x + self.dropout(sublayer(self.norm(x)))
 
 
 class PostNormResidualConnection(ResidualConnection):
-    r"""The paper's order, as in its figure 1, in BERT and in Marian.
+    r"""The order of the paper's figure 1, also used by BERT and Marian.
 
     .. math:: \text{Norm}(x + \text{Dropout}(\text{Sublayer}(x)))
 
-    A stack of these needs no final norm, but a warm-up to train.
+    A stack of these needs no final norm, but its training needs a warm-up.
     """
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        """Sublayer, add, norm."""
+        """Sublayer, dropout, add, norm."""
         return self.norm(x + self.dropout(sublayer(x)))

@@ -1,43 +1,43 @@
-"""`clearhead attention`: what the model looks at in a sentence, as a picture or a page."""
+"""`clearhead attention`: the attention weights for one sentence, as a page or a plot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clearhead.cli.model_options import Model
+from clearhead.cli.options import Model
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
-    from clearhead.explain.attention_map import AttentionMap
-    from clearhead.explain.look import Sentence
-    from clearhead.explain.pictures import Picture
+    from clearhead.explain.attention import AttentionMap, SentencePair
+    from clearhead.explain.plots import Plot
     from clearhead.translation import Translator
 
 KINDS = ("html", "svg", "png", "pdf")
 
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence to look at.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Output = Annotated[
     Path,
     typer.Option(
-        "--output", "-o", help="A page (.html) to explore, or a picture (.svg, .png, .pdf)."
+        "--output", "-o", help="An interactive page (.html) or a plot (.svg, .png, .pdf)."
     ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="Its translation.", show_default="what the model says"),
+    typer.Option(help="Its translation.", show_default="the model's own"),
 ]
 Kind = Annotated[
     Literal["encoder", "decoder", "cross"],
-    typer.Option(help="Which attention a picture shows; a page shows all."),
+    typer.Option(help="The attention that a plot shows; a page shows all."),
 ]
 Layer = Annotated[
     int | None,
-    typer.Option(help="A layer, from 0, or from the end if negative: all its heads."),
+    typer.Option(help="All heads of one layer, counted from 0; negative: from the end."),
 ]
-HeadOf = Annotated[int | None, typer.Option(help="One head of --layer, from 0.")]
+HeadOf = Annotated[int | None, typer.Option(help="One head of --layer, counted from 0.")]
 Alignment = Annotated[
-    bool, typer.Option("--alignment", help="Average a layer's heads and draw what was looked at.")
+    bool,
+    typer.Option("--alignment", help="Average the heads of a layer and mark the largest weights."),
 ]
 
 
@@ -51,57 +51,53 @@ def attention(
     head: HeadOf = None,
     alignment: Alignment = False,
 ) -> None:
-    """Write what the model looks at while it translates TEXT: every layer, or the one you name."""
+    """Plot the attention weights while the model translates TEXT: of all layers, or of one."""
     _check(output, kind, layer, head, alignment)
-    from clearhead.explain.attention_map import of_kind
-    from clearhead.explain.look import look, sentence
+    from clearhead.explain.attention import attention_maps, of_kind, sentence_pair
     from clearhead.translation import Translator
 
     translator = Translator.from_pretrained(model)
-    known = sentence(translator, text, target)
-    maps = look(translator, known)
+    pair = sentence_pair(translator, text, target)
+    maps = attention_maps(translator, pair)
     if output.suffix.lower() == ".html":
-        _page(translator, known, maps, output)
+        _page(translator, pair, maps, output)
     else:
-        _picture(of_kind(maps, kind), layer, head, alignment).save(output)
-    print(f"{output}: {known.translation.strip()}")
+        _plot(of_kind(maps, kind), layer, head, alignment).save(output)
+    print(f"{output}: {pair.translation.strip()}")
 
 
 def _check(output: Path, kind: str, layer: int | None, head: int | None, alignment: bool) -> None:
-    """What can be said before torch is loaded."""
+    """Report contradictory arguments before torch is imported."""
     if output.suffix.lower().removeprefix(".") not in KINDS:
         raise UserError(
-            f"cannot write {output}: its ending is not one we know; "
-            f"give a file that ends in .{', .'.join(KINDS)}"
+            f"cannot write {output}: unknown suffix; give a file that ends in .{', .'.join(KINDS)}"
         )
     if head is not None and layer is None:
-        raise UserError(f"--head {head} is a head of which layer? give --layer, too")
+        raise UserError(f"--head {head} needs --layer; give both")
     if alignment and kind != "cross":
-        raise UserError(f"--alignment is of cross-attention, not of --kind {kind}; leave one out")
+        raise UserError(f"--alignment applies to cross-attention, not to --kind {kind}; omit one")
 
 
 def _page(
-    translator: "Translator", known: "Sentence", maps: "list[AttentionMap]", output: Path
+    translator: "Translator", pair: "SentencePair", maps: "list[AttentionMap]", output: Path
 ) -> None:
-    """The view of all attention, and of saliency to compare it with."""
+    """A page with all attention maps, and saliency for comparison."""
+    from clearhead.explain.attention import next_tokens
     from clearhead.explain.saliency import as_map, saliency
     from clearhead.explain.view import AttentionView
 
-    compared = as_map(saliency(translator.model, known), maps[-1])
-    title = f"{known.text.strip()} → {known.translation.strip()}"
-    AttentionView([*maps, compared], title, theme="auto").save(output)
+    compared = as_map(saliency(translator.model, pair), maps[-1])
+    title = f"{pair.text.strip()} → {pair.translation.strip()}"
+    predictions = next_tokens(translator, pair)
+    AttentionView([*maps, compared], title, None, "auto", predictions).save(output)
 
 
-def _picture(
-    shown: "AttentionMap", layer: int | None, head: int | None, alignment: bool
-) -> "Picture":
-    from clearhead.explain import pictures
+def _plot(shown: "AttentionMap", layer: int | None, head: int | None, alignment: bool) -> "Plot":
+    from clearhead.explain import plots
 
     if alignment:
-        last_but_one = max(-2, -len(shown.layers))
-        return pictures.alignment(shown, last_but_one if layer is None else layer, head)
+        second_to_last = max(-2, -len(shown.layers))
+        return plots.alignment(shown, second_to_last if layer is None else layer, head)
     if layer is None:
-        return pictures.all_layers(shown)
-    return (
-        pictures.all_heads(shown, layer) if head is None else pictures.one_head(shown, layer, head)
-    )
+        return plots.all_layers(shown)
+    return plots.all_heads(shown, layer) if head is None else plots.one_head(shown, layer, head)

@@ -1,4 +1,4 @@
-"""`clearhead bench`: how fast are we, and how fast are others, on this machine?"""
+"""`clearhead bench`: speed of clearhead and other libraries on this machine."""
 
 import sys
 import tempfile
@@ -7,15 +7,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli import bench_options as given
-from clearhead.cli.machine_options import Device
+from clearhead.cli.options import Device, ModelDirectory, Threads
 
 if TYPE_CHECKING:
-    from clearhead.compare.hardware import Machine
-    from clearhead.compare.results import Heat
+    from clearhead.compare.environment import Machine
+    from clearhead.compare.results import Benchmark
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare with this peer only; repeatable.", show_default="all"),
+]
+Rounds = Annotated[int, typer.Option(min=1, help="Timed rounds, after the warm-up.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Save every measurement in this file.")]
+Size = Annotated[
+    str, typer.Option(help="race (d_model 256, 3 + 3 layers), tiny, small, base, big.")
+]
+Vocabulary = Annotated[int, typer.Option(min=8, help="Tokens in the vocabulary.")]
+Batch = Annotated[int, typer.Option(min=1, help="Sentences per batch.")]
+Length = Annotated[int, typer.Option(min=2, help="Tokens per sentence, EOS included.")]
+Data = Annotated[str, typer.Option(metavar="SPEC", help="A corpus: a file or grammar:SPLIT:COUNT.")]
+Lines = Annotated[int, typer.Option(min=1, help="Use the first N pairs.")]
+Batches = Annotated[list[int], typer.Option(min=1, help="Sentences per batch; repeatable.")]
+Beams = Annotated[list[int], typer.Option(min=1, help="Beam size, 1 is greedy; repeatable.")]
+Seconds = Annotated[float, typer.Option(min=0, help="Training time per trainer and round.")]
+BatchTokens = Annotated[int, typer.Option(min=8, help="Positions per batch, padding included.")]
+Longest = Annotated[int, typer.Option(min=32, help="Length of the longest translation.")]
+Plot = Annotated[Path | None, typer.Option(help="Plot the cost of a token (.svg, .png, .pdf).")]
+Matrix = Annotated[int, typer.Option(min=32, help="Rows and columns of the matrices.")]
+Megabytes = Annotated[int, typer.Option(min=1, help="Memory to copy; more than any cache.")]
+
 
 app = typer.Typer(
-    help="Race others on this machine: paired, alternating, the median of several rounds.",
+    help="Benchmarks against other libraries: paired rounds, alternating order, median ratio.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -23,156 +46,163 @@ app = typer.Typer(
 
 @app.command()
 def training(
-    only: given.Only = None,
-    rounds: given.Rounds = 9,
-    threads: given.Threads = None,
-    json: given.Json = None,
-    size: given.Size = "race",
-    vocabulary: given.Vocabulary = 8000,
-    batch: given.Batch = 128,
-    length: given.Length = 16,
+    only: Only = None,
+    rounds: Rounds = 9,
+    threads: Threads = None,
+    json: Json = None,
+    size: Size = "race",
+    vocabulary: Vocabulary = 8000,
+    batch: Batch = 128,
+    length: Length = 16,
     device: Device = "cpu",
 ) -> None:
-    """One training step on one batch, against every peer that is installed."""
-    from clearhead.compare.setting import make_task, ready, task_in_words
-    from clearhead.compare.training_race import training_heat
+    """One training step on one batch, against every installed peer."""
+    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.training_benchmark import training_benchmark
+    from clearhead.compare.workloads import describe_task, make_task
 
-    machine = ready(threads)
+    machine = prepare_machine(threads)
     with tempfile.TemporaryDirectory() as folder:
         task = make_task(size, vocabulary, (batch, length), Path(folder), device)
-        heat, remarks = training_heat(task, only or [], rounds, _say)
-    setting = task_in_words(task, batch, length)
-    _finish("training", setting, machine, [heat], remarks, json)
+        benchmark, remarks = training_benchmark(task, only or [], rounds, _progress)
+    setting = describe_task(task, batch, length)
+    _finish("training", setting, machine, [benchmark], remarks, json)
 
 
 @app.command()
 def epoch(
-    data: given.Data = "grammar:train:20000",
-    lines: given.Lines = 1_000_000,
-    seconds: given.Seconds = 20.0,
-    rounds: given.Rounds = 3,
-    threads: given.Threads = None,
-    json: given.Json = None,
-    size: given.Size = "race",
-    batch_tokens: given.BatchTokens = 4096,
-    model: given.Model = None,
+    data: Data = "grammar:train:20000",
+    lines: Lines = 1_000_000,
+    seconds: Seconds = 20.0,
+    rounds: Rounds = 3,
+    threads: Threads = None,
+    json: Json = None,
+    size: Size = "race",
+    batch_tokens: BatchTokens = 4096,
+    model: ModelDirectory = None,
 ) -> None:
     """Training on a corpus, batching included: token batches against fixed padding.
 
-    The tokenizer is the one of --model.
+    Uses the tokenizer of --model.
     """
-    from clearhead.compare.epoch_race import epoch_heat
-    from clearhead.compare.setting import in_words, named, read_epoch, ready
+    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.epoch_benchmark import epoch_benchmark
+    from clearhead.compare.workloads import base_names, describe_config, read_epoch
     from clearhead.text import Tokenizer
-    from clearhead.translation.location import find_model
+    from clearhead.translation.loading import find_model
 
-    machine = ready(threads)
+    machine = prepare_machine(threads)
     tokenizer = Tokenizer.load(find_model(model))
     with tempfile.TemporaryDirectory() as folder:
-        _say(f"encoding {data}")
-        found = read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
-        heat, remarks = epoch_heat(found, seconds, rounds, _say)
-    _finish("epoch", f"{in_words(found.config)}, {named(data)}", machine, [heat], remarks, json)
+        _progress(f"encoding {data}")
+        task = read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
+        benchmark, remarks = epoch_benchmark(task, seconds, rounds, _progress)
+    setting = f"{describe_config(task.config)}, {base_names(data)}"
+    _finish("epoch", setting, machine, [benchmark], remarks, json)
 
 
 @app.command()
 def decoding(
-    data: given.Data = "grammar:test:640",
-    lines: given.Lines = 640,
-    batch: given.Batches = [64, 1],  # noqa: B006 - typer copies it
-    beam_size: given.Beams = [1, 4],  # noqa: B006
-    only: given.Only = None,
-    rounds: given.Rounds = 5,
-    threads: given.Threads = None,
-    json: given.Json = None,
-    model: given.Model = None,
+    data: Data = "grammar:test:640",
+    lines: Lines = 640,
+    batch: Batches = [64, 1],  # noqa: B006 - typer copies it
+    beam_size: Beams = [1, 4],  # noqa: B006
+    only: Only = None,
+    rounds: Rounds = 5,
+    threads: Threads = None,
+    json: Json = None,
+    model: ModelDirectory = None,
 ) -> None:
-    """The same translations by the same weights in other engines.
+    """The same translations with the same weights in other engines.
 
-    At batch 1 an eighth of the lines is translated, greedily.
+    At batch 1, only an eighth of the lines is translated.
     """
-    from clearhead.compare.decoding_race import decoding_heats, muster
-    from clearhead.compare.setting import in_words, named, open_subject, read_sources, ready
+    from clearhead.compare.decoding_benchmark import collect_engines, decoding_benchmarks
+    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.workloads import base_names, describe_config, open_model, read_sources
 
-    machine = ready(threads)
-    with open_subject(model) as subject:
-        sources = read_sources(subject, data, lines)
-        engines, remarks = muster(subject, only or [])
-        heats = decoding_heats(engines, subject, sources, (batch, beam_size), rounds, _say)
-    which = named(model) if model else "the shipped model"
-    setting = f"{which}, {in_words(subject.model.config)}, {named(data)}"
-    _finish("decoding", setting, machine, heats, remarks, json)
+    machine = prepare_machine(threads)
+    with open_model(model) as loaded:
+        sources = read_sources(loaded, data, lines)
+        engines, remarks = collect_engines(loaded, only or [])
+        shapes = batch, beam_size
+        benchmarks = decoding_benchmarks(engines, loaded, sources, shapes, rounds, _progress)
+    name = base_names(model) if model else "the shipped model"
+    setting = f"{name}, {describe_config(loaded.model.config)}, {base_names(data)}"
+    _finish("decoding", setting, machine, benchmarks, remarks, json)
 
 
 @app.command()
 def length(
-    longest: given.Longest = 512,
-    batch: given.Batch = 16,
-    rounds: given.Rounds = 5,
-    threads: given.Threads = None,
-    json: given.Json = None,
-    size: given.Size = "race",
-    vocabulary: given.Vocabulary = 8000,
-    plot: given.Plot = None,
+    longest: Longest = 512,
+    batch: Batch = 16,
+    rounds: Rounds = 5,
+    threads: Threads = None,
+    json: Json = None,
+    size: Size = "race",
+    vocabulary: Vocabulary = 8000,
+    plot: Plot = None,
 ) -> None:
-    """What a token of a long translation costs, from the first to the last."""
-    from clearhead.compare import length as race
-    from clearhead.compare.setting import in_words, make_config, ready
+    """The cost of a token as translations get longer."""
+    from clearhead.compare import decoding_length
+    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.workloads import describe_config, make_config
 
     if plot:
-        race.picture_kind(plot)
-    machine = ready(threads)
+        decoding_length.plot_format(plot)
+    machine = prepare_machine(threads)
     config = make_config(size, vocabulary, longest)
-    lengths = race.steps_to(longest)
-    heat = race.length_heat(config, lengths, batch, rounds, _say)
-    found = race.cost(heat.laps, lengths)
+    lengths = decoding_length.lengths_to(longest)
+    benchmark = decoding_length.length_benchmark(config, lengths, batch, rounds, _progress)
+    cost = decoding_length.fit_cost(benchmark.measurements, lengths)
     if plot:
-        race.plot(found, plot)
-    _finish("length", in_words(config), machine, [heat], [race.remark(found)], json)
+        decoding_length.plot(cost, plot)
+    remark = decoding_length.remark(cost)
+    _finish("length", describe_config(config), machine, [benchmark], [remark], json)
 
 
 @app.command()
 def limits(
-    matrix: given.Matrix = 2048,
-    megabytes: given.Megabytes = 512,
-    rounds: given.Rounds = 9,
-    threads: given.Threads = None,
-    json: given.Json = None,
-    size: given.Size = "race",
-    vocabulary: given.Vocabulary = 8000,
-    batch: given.Batch = 128,
-    length: given.Length = 16,
-    model: given.Model = None,
+    matrix: Matrix = 2048,
+    megabytes: Megabytes = 512,
+    rounds: Rounds = 9,
+    threads: Threads = None,
+    json: Json = None,
+    size: Size = "race",
+    vocabulary: Vocabulary = 8000,
+    batch: Batch = 128,
+    length: Length = 16,
+    model: ModelDirectory = None,
     device: Device = "cpu",
 ) -> None:
-    """What this machine could do at most, and the share that training and decoding reach."""
-    from clearhead.compare.limits import arithmetic_heat, memory_heat
-    from clearhead.compare.setting import make_task, open_subject, ready, task_in_words
+    """Peak performance of this machine, and the share that training and decoding reach."""
+    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.limits import arithmetic_benchmark, memory_benchmark
+    from clearhead.compare.workloads import describe_task, make_task, open_model
 
-    machine = ready(threads)
-    with tempfile.TemporaryDirectory() as folder, open_subject(model) as subject:
+    machine = prepare_machine(threads)
+    with tempfile.TemporaryDirectory() as folder, open_model(model) as loaded:
         task = make_task(size, vocabulary, (batch, length), Path(folder), device)
-        heats = [
-            arithmetic_heat(task, matrix, rounds, _say),
-            memory_heat(subject, megabytes, rounds, _say),
+        benchmarks = [
+            arithmetic_benchmark(task, matrix, rounds, _progress),
+            memory_benchmark(loaded, megabytes, rounds, _progress),
         ]
-    setting = task_in_words(task, batch, length)
+    setting = describe_task(task, batch, length)
     remark = "weights that fit into a cache may be read faster than memory can be copied"
-    _finish("limits", setting, machine, heats, [remark], json)
+    _finish("limits", setting, machine, benchmarks, [remark], json)
 
 
 @app.command()
 def show(
-    files: Annotated[list[Path], typer.Argument(help="What --json kept.")],
+    files: Annotated[list[Path], typer.Argument(help="Files written with --json.")],
 ) -> None:
-    """Print the tables of earlier races again."""
-    from clearhead.compare.results import read_json
-    from clearhead.compare.table import as_markdown
+    """Print the tables of earlier benchmarks again."""
+    from clearhead.compare.results import as_markdown, read_json
 
     print("\n".join(as_markdown(read_json(file)) for file in files), end="")
 
 
-def _say(line: str) -> None:
+def _progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -180,14 +210,13 @@ def _finish(
     verb: str,
     setting: str,
     machine: "Machine",
-    heats: "list[Heat]",
+    benchmarks: "list[Benchmark]",
     remarks: list[str],
     json: Path | None,
 ) -> None:
-    from clearhead.compare.results import Results, write_json
-    from clearhead.compare.table import as_markdown
+    from clearhead.compare.results import Results, as_markdown, write_json
 
-    results = Results(f"clearhead bench {verb}", setting, machine, heats, remarks)
+    results = Results(f"clearhead bench {verb}", setting, machine, benchmarks, remarks)
     if json:
         write_json(results, json)
     print(as_markdown(results), end="")

@@ -1,4 +1,4 @@
-"""`clearhead classify`: what texts are, or what their words are, in a fine-tuned model's labels."""
+"""`clearhead classify`: labels of texts, or of their words, by a fine-tuned model."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Device, Quiet, Threads
-from clearhead.cli.model_options import Truncate
+from clearhead.cli.options import Device, Engine, Quiet, Threads, Truncate
+from clearhead.cli.output import warnings_on_stderr
 from clearhead.cli.texts import Form, check_texts, named_texts
-from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,10 +30,10 @@ Input = Annotated[
 TopK = Annotated[int, typer.Option(help="Labels of each text, likeliest first; 0 means all.")]
 Words = Annotated[
     Literal["none", "simple", "first", "max", "average"],
-    typer.Option(help="Of a tagger: how tokens become words and words groups; none leaves tokens."),
+    typer.Option(help="For a token classifier: how tokens become words and groups; none: tokens."),
 ]
 Format = Annotated[
-    Literal["text", "jsonl"], typer.Option(help="Columns with tabs between, or a JSON list a text.")
+    Literal["text", "jsonl"], typer.Option(help="Tab-separated columns, or one JSON list per text.")
 ]
 
 Answer = Callable[[list[str]], list[list[dict[str, Any]]]]
@@ -50,16 +49,17 @@ def classify(
     truncate: Truncate = False,
     device: Device = "auto",
     threads: Threads = None,
+    engine: Engine = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Label texts, or the words of texts, with probabilities; which of the two, the model says."""
+    """Label texts, or the words of texts, with probabilities; the model determines which."""
     check_texts(text, input, expected="a text or FASTA file")
     if top_k < 0:
         raise UserError(f"--top-k {top_k} is no number of labels; give 1 or more, or 0 for all")
     from clearhead.pipelines.text_model import TextModel
 
     with warnings_on_stderr(quiet):
-        reader = TextModel.from_pretrained(model, device, threads)
+        reader = TextModel.from_pretrained(model, device, threads, engine=engine)
         tags = "token" in reader.model.heads
         answer = _tagger(reader, words) if tags else _classifier(reader, top_k, truncate)
         show = _json if format == "jsonl" else _columns
@@ -76,14 +76,14 @@ def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
 
 
 def _tagger(reader: "TextModel", words: Words) -> Answer:
-    from clearhead.pipelines.tagging import TokenClassificationPipeline
+    from clearhead.pipelines.classification import TokenClassificationPipeline
 
     tag = TokenClassificationPipeline(reader)
     return lambda texts: tag(texts, words)
 
 
 def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
-    """The texts, some at a time."""
+    """The texts, AT_ONCE at a time."""
     form: Form = "auto" if input else "text"
     every = iter(text) if text else (n.text for n in named_texts(str(input or "-"), form))
     while chunk := list(islice(every, AT_ONCE)):

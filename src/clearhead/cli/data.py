@@ -1,4 +1,4 @@
-"""`clearhead data`: corpora that can be fetched by name."""
+"""`clearhead data`: corpora that can be downloaded by name."""
 
 import sys
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    help="Corpora that can be fetched by name.", no_args_is_help=True, rich_markup_mode=None
+    help="Corpora that can be downloaded by name.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @app.command("list")
 def list_corpora() -> None:
-    """Show the corpora, their size and their licence."""
+    """Show the corpora and data sets, their size and their licence."""
     from clearhead.data.catalogue import CATALOGUE
 
     for name, corpus in CATALOGUE.items():
-        print(f"{name:<12} {corpus.title}\n{'':<12} {corpus.pairs} pairs, {corpus.size}")
+        print(f"{name:<12} {corpus.title}\n{'':<12} {corpus.pairs} {corpus.unit}, {corpus.size}")
         print(f"{'':<12} {corpus.licence}\n")
     print("Get one with: clearhead data get NAME")
 
@@ -26,22 +26,23 @@ def list_corpora() -> None:
 def get(
     name: Annotated[str, typer.Argument(help="A name that `clearhead data list` shows.")],
     directory: Annotated[
-        Path, typer.Option("--dir", help="Where the corpus gets a directory of its name.")
+        Path,
+        typer.Option("--dir", help="Directory for the directory of the corpus."),
     ] = Path("data"),
 ) -> None:
-    """Fetch a corpus, check it, unpack it, and say what to type next."""
+    """Download a corpus, verify and unpack it, and print the next command."""
     from clearhead.data.catalogue import find_corpus
     from clearhead.data.download import download_corpus
 
     corpus = find_corpus(name)
     spec = download_corpus(corpus, directory / name, _Progress())
-    print(f"{name}: {corpus.pairs} pairs, {corpus.licence}", file=sys.stderr)
-    print(f"train on it with: clearhead train en_fr --data {spec}", file=sys.stderr)
+    print(f"{name}: {corpus.pairs} {corpus.unit}, {corpus.licence}", file=sys.stderr)
+    print(f"train on it with: {corpus.command} {spec}", file=sys.stderr)
     print(spec)
 
 
 class _Progress:
-    """A line that counts on a terminal; elsewhere one line a file."""
+    """On a terminal one line that counts up; elsewhere one line per file."""
 
     def __init__(self) -> None:
         self._shown = ""

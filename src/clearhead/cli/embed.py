@@ -1,4 +1,4 @@
-"""`clearhead embed`: lines or FASTA records in, a vector for each out."""
+"""`clearhead embed`: one vector for each line of text or FASTA record."""
 
 import sys
 from pathlib import Path
@@ -6,11 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Device, Quiet, Threads
-from clearhead.cli.model_options import Truncate
-from clearhead.cli.output import check_output
+from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
+from clearhead.cli.output import check_output, warnings_on_stderr
 from clearhead.cli.texts import check_file, named_texts
-from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, is_special
 
@@ -30,17 +28,13 @@ Format = Annotated[
 Pooling = Annotated[
     Literal["auto", "mean", "inner", "cls", "none"],
     typer.Option(
-        help="Of a text's tokens: their mean, the mean without the signs at both ends, the first, "
-        "or all; auto does as the directory says, else mean."
+        help="Of a text's tokens: the mean, the mean without special tokens, the first, "
+        "or all; auto: as the directory says, else mean."
     ),
 ]
 Normalise = Annotated[
     bool | None,
-    typer.Option(help="Bring every vector to length 1.", show_default="as the directory says"),
-]
-Precision = Annotated[
-    Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option(help="Number format of the products; auto is bfloat16 where that is fast."),
+    typer.Option(help="Scale every vector to length 1.", show_default="as the directory says"),
 ]
 
 
@@ -55,9 +49,10 @@ def embed(
     device: Device = "auto",
     threads: Threads = None,
     precision: Precision = "float32",
+    engine: Engine = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """A vector for every line of text or FASTA record, as npz or TSV, in the order of the input."""
+    """Compute a vector for each line of text or FASTA record, as npz or TSV, in order."""
     _check(file, output)
     from clearhead.pipelines.embedding import Embedder
     from clearhead.pipelines.embedding_files import writer_for
@@ -65,7 +60,7 @@ def embed(
     with warnings_on_stderr(quiet):
         chosen = None if pooling == "auto" else pooling
         embedder = Embedder.from_pretrained(
-            model, device, threads, precision, chosen, normalise, truncate
+            model, device, threads, precision, chosen, normalise, truncate, engine
         )
         pooled = embedder.settings.pooling != "none"
         write = writer_for(output, pooled, embedder.reader.tokenizer.piece)
@@ -82,7 +77,7 @@ def embed(
 
 
 def _check(file: str, output: Path | None) -> None:
-    """What can be said before torch is loaded."""
+    """Refuse input and output that cannot be used, before torch is imported."""
     check_file(file)
     if output is None:
         return

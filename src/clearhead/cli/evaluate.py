@@ -1,4 +1,4 @@
-"""`clearhead evaluate`: how good is a translator, or a file of translations?"""
+"""`clearhead evaluate`: metrics of a translator, or of a file of translations."""
 
 import sys
 from functools import partial
@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from clearhead.cli.machine_options import Device, Threads
-from clearhead.cli.model_options import Ensemble, Model
-from clearhead.cli.search_options import BatchTokens, BeamSize, LengthPenalty
-from clearhead.cli.warnings_on_stderr import warnings_on_stderr
+from clearhead.cli.options import (
+    BatchTokens,
+    BeamSize,
+    Device,
+    Engine,
+    Ensemble,
+    LengthPenalty,
+    Model,
+    Threads,
+)
+from clearhead.cli.output import warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
-    from clearhead.evaluation.as_papers import AsPapers
-    from clearhead.evaluation.judge import Verdict
+    from clearhead.decoding.choice import EngineName
+    from clearhead.evaluation.evaluation import Evaluation
+    from clearhead.evaluation.moses_bleu import MosesBleu
     from clearhead.evaluation.report import Subject
     from clearhead.translation import Translator
 
@@ -25,7 +33,7 @@ Data = Annotated[
 ]
 Hypotheses = Annotated[
     Path | None,
-    typer.Option("--hypotheses", "--hyp", help="Score this file, a line each; do not translate."),
+    typer.Option("--hypotheses", "--hyp", help="Score this file, one line each; do not translate."),
 ]
 Against = Annotated[
     Path | None, typer.Option(help="Another system's hypotheses, for a paired bootstrap.")
@@ -35,20 +43,20 @@ Papers = Annotated[
 ]
 Tokenized = Annotated[
     Path | None,
-    typer.Option("--tokenized-references", help="References for --as-papers, made so before."),
+    typer.Option("--tokenized-references", help="References for --as-papers, already tokenised."),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Keep hypotheses here.", show_default="DATA.MODEL.hyp"),
+    typer.Option("--output", "-o", help="File for the hypotheses.", show_default="DATA.MODEL.hyp"),
 ]
-Limit = Annotated[int | None, typer.Option(help="The first N pairs only.", show_default="all")]
+Limit = Annotated[int | None, typer.Option(help="Only the first N pairs.", show_default="all")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-SourceLang = Annotated[str, typer.Option(help="What TMX, JSONL or a data set call the source.")]
-TargetLang = Annotated[str, typer.Option(help="What they call the target.")]
+SourceLang = Annotated[str, typer.Option(help="Source language in TMX, JSONL or a data set.")]
+TargetLang = Annotated[str, typer.Option(help="Target language there.")]
 
 
 class Search(NamedTuple):
-    """How the model looks for its translations."""
+    """Settings of the search."""
 
     beam_size: int
     length_penalty: float
@@ -73,44 +81,51 @@ def evaluate(
     ensemble: Ensemble = None,
     device: Device = "auto",
     threads: Threads = None,
+    engine: Engine = "auto",
 ) -> None:
-    """Score a translator with BLEU and chrF; on the grammar corpus also its errors by kind.
+    """Score a translator with BLEU and chrF; on the grammar corpus also by kind of error.
 
-    The translations are kept in a file. With --hypotheses a file is scored as it is; a
-    --model beside it is only asked where its attention looks, on the grammar corpus.
+    The translations are saved in a file. With --hypotheses, an existing file is scored; then
+    --model is used only for the alignment error rate on the grammar corpus.
     """
     spec = _check(data, hypotheses, output)
-    from clearhead.evaluation.examples import read_examples
-    from clearhead.evaluation.hypotheses import check_writable, default_name, read_hypotheses
-    from clearhead.evaluation.judge import judge
+    from clearhead.evaluation.evaluation import evaluate as compute_metrics
+    from clearhead.evaluation.examples import (
+        check_writable,
+        default_name,
+        read_examples,
+        read_hypotheses,
+    )
     from clearhead.evaluation.report import Subject
 
-    # Whatever can be wrong is said before an hour of translating, not after it.
+    # Report errors before an hour of translating, not after it.
     examples = read_examples(spec, limit, source_lang, target_lang)
     read = partial(read_hypotheses, lines=len(examples), limited=limit is not None)
     other = read(against) if against else None
-    road = _road(target_lang, read(tokenized) if tokenized else None, as_papers)
+    papers = _moses_bleu(target_lang, read(tokenized) if tokenized else None, as_papers)
     kept = hypotheses or output or default_name(spec, model, len(ensemble or []))
     search = None if hypotheses else Search(beam_size, length_penalty, batch_tokens)
     with warnings_on_stderr(quiet=False):
         if search is None:
             found = read(kept)
-            translator = _load(model, device, threads) if model and examples.grammar else None
+            translator = (
+                _load(model, device, threads, engine) if model and examples.grammar else None
+            )
         else:
             check_writable(kept)
-            translator = _load(model, device, threads, ensemble)
+            translator = _load(model, device, threads, engine, ensemble)
             found = _translate(translator, examples.sources, search, kept)
-        verdict = judge(examples, found, other, translator, road)
+        evaluation = compute_metrics(examples, found, other, translator, papers)
     system = _settings(model, ensemble, search, translator)
-    _show(Subject(spec, len(examples), system, kept, against), verdict, json)
+    _show(Subject(spec, len(examples), system, kept, against), evaluation, json)
 
 
 def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> str:
-    """What can be said before anything is loaded."""
+    """The test set; errors that can be found before anything is loaded."""
     if hypotheses and output:
         raise UserError(
-            "both --hypotheses and --output are given; a file that is scored is kept "
-            "where it is: leave --output out"
+            "both --hypotheses and --output are given; a file that is scored "
+            "is not written again: leave --output out"
         )
     if data is None:
         raise UserError(
@@ -120,27 +135,30 @@ def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> st
     return data
 
 
-def _road(language: str, tokenized: list[str] | None, asked: bool) -> "AsPapers | None":
-    """The way that papers score, where it was asked for in one way or the other."""
-    if tokenized is None and not asked:
+def _moses_bleu(language: str, tokenized: list[str] | None, requested: bool) -> "MosesBleu | None":
+    if tokenized is None and not requested:
         return None
-    from clearhead.evaluation.as_papers import as_papers
+    from clearhead.evaluation.moses_bleu import moses_bleu
 
-    return as_papers(language, tokenized)
+    return moses_bleu(language, tokenized)
 
 
 def _load(
-    model: str | None, device: str, threads: int | None, ensemble: list[str] | None = None
+    model: str | None,
+    device: str,
+    threads: int | None,
+    engine: "EngineName",
+    ensemble: list[str] | None = None,
 ) -> "Translator":
     from clearhead.translation import Translator
 
-    return Translator.from_pretrained(model, device, threads, others=ensemble or ())
+    return Translator.from_pretrained(model, device, threads, others=ensemble or (), engine=engine)
 
 
 def _translate(
     translator: "Translator", sources: list[str], search: Search, kept: Path
 ) -> list[str]:
-    from clearhead.evaluation.hypotheses import write_hypotheses
+    from clearhead.evaluation.examples import write_hypotheses
 
     print(f"translating {len(sources):,} lines", file=sys.stderr)
     found = translator.translate(
@@ -159,7 +177,7 @@ def _settings(
     search: Search | None,
     translator: "Translator | None",
 ) -> dict[str, str | int | float] | None:
-    """What the numbers hold for; of translations that we did not make we know nothing."""
+    """Model and search settings; None if the hypotheses come from a file."""
     if search is None or translator is None:
         return None
     weight = next(translator.model.parameters())
@@ -172,8 +190,7 @@ def _settings(
     }
 
 
-def _show(subject: "Subject", verdict: "Verdict", json: bool) -> None:
-    from clearhead.evaluation.report import as_json
-    from clearhead.evaluation.tables import as_text
+def _show(subject: "Subject", evaluation: "Evaluation", json: bool) -> None:
+    from clearhead.evaluation.report import as_json, as_text
 
-    print(as_json(subject, verdict) if json else as_text(subject, verdict))
+    print(as_json(subject, evaluation) if json else as_text(subject, evaluation))

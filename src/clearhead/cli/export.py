@@ -1,60 +1,61 @@
-"""`clearhead export`: the model as files of a production engine, held against the original."""
+"""`clearhead export` and `convert`: write a model for another engine, or in another format."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Threads
+from clearhead.cli.options import ModelDirectory, Threads
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
     from clearhead.export.targets import Target
 
+
 To = Annotated[
     Literal["ctranslate2", "onnx", "huggingface"], typer.Option(help="The engine to export to.")
 ]
-Model = Annotated[
-    Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
-]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", help="A new directory, whole or not at all.", show_default="MODEL.ENGINE"
-    ),
+    typer.Option("--output", "-o", help="A new directory.", show_default="MODEL.ENGINE"),
 ]
 Precision = Annotated[
     str | None,
     typer.Option(
-        help="How weights are stored: float32, bfloat16, float16; CTranslate2 also int8.",
+        help="Precision of the weights: float32, bfloat16, float16; CTranslate2 also int8.",
         show_default="float32",
     ),
 ]
 Sentences = Annotated[
-    int, typer.Option(help="Verify with so many sentences of the built-in grammar; 0: not at all.")
+    int, typer.Option(help="Sentences of the built-in grammar to compare; 0: no comparison.")
+]
+Source = Annotated[
+    str, typer.Argument(help="A directory with pytorch_model.bin, or a name on the hub.")
+]
+NewDirectory = Annotated[
+    Path, typer.Option("--output", "-o", help="A new directory, whole or not at all.")
 ]
 
 
 def export(
     to: To,
-    model: Model = None,
+    model: ModelDirectory = None,
     output: Output = None,
     precision: Precision = None,
     sentences: Sentences = 200,
     threads: Threads = None,
 ) -> None:
-    """Write the model for CTranslate2, ONNX Runtime or transformers, then compare the two."""
+    """Export a model to CTranslate2, ONNX Runtime or transformers, and compare both."""
     from clearhead.export.targets import check_precision, find_target
 
     target = find_target(to)
     precision = check_precision(target, precision)
     if sentences < 0:
         raise UserError(f"sentences={sentences} is not a number of sentences; give 0 or more")
+    from clearhead.decoding.precision import use_threads
     from clearhead.export.directory import check_free
     from clearhead.export.exporting import export as write
-    from clearhead.translation.location import SHIPPED, find_model
-    from clearhead.translation.threads import use_threads
+    from clearhead.translation.loading import SHIPPED, find_model
 
     use_threads(threads)
     source = find_model(model)
@@ -68,7 +69,7 @@ def export(
 
 
 def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
-    from clearhead.export.quiet import quiet
+    from clearhead.export.exporting import quiet
     from clearhead.export.targets import engine_of
     from clearhead.export.verify import sentences, verify
     from clearhead.models import Transformer
@@ -76,9 +77,19 @@ def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
 
     try:
         loaded = engine_of(target)
-    except UserError as error:  # the export is as good without
+    except UserError as error:  # the export itself is complete
         return f"not done; {error}"
     model = Transformer.from_pretrained(source)
     sources = sentences(model, Tokenizer.load(source), count)
     with quiet():
         return str(verify(model, loaded(directory), sources))
+
+
+def convert(source: Source, output: NewDirectory) -> None:
+    """Read a BERT, GPT-2, ESM-2 or Marian from a pickle, tensors alone, and write safetensors."""
+    from clearhead.export.directory import new_directory
+    from clearhead.pretrained.pickled import convert as write
+
+    with new_directory(output) as temporary:
+        count = write(source, temporary)
+    print(f"{output}: {count} tensors of {source}, as safetensors")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Device, Threads
+from clearhead.cli.options import Device, Engine, Threads
 from clearhead.errors import UserError
 
 Texts = Annotated[
@@ -19,7 +19,7 @@ Target = Annotated[
     list[str] | None, typer.Option(help="Only these words; may be given several times.")
 ]
 Format = Annotated[
-    Literal["text", "jsonl"], typer.Option(help="A table for eyes, or a JSON list a text.")
+    Literal["text", "jsonl"], typer.Option(help="A table, or one JSON list per text.")
 ]
 
 
@@ -31,12 +31,13 @@ def fill_mask(
     format: Format = "text",
     device: Device = "auto",
     threads: Threads = None,
+    engine: Engine = "auto",
 ) -> None:
-    """Say which words a model would put in place of [MASK] (ESM-2: <mask>), and how sure it is."""
+    """Predict the words in place of [MASK] (ESM-2: <mask>), with their probabilities."""
     texts = text or _lines()
     from clearhead.pipelines.fill_mask import FillMaskPipeline
 
-    fill = FillMaskPipeline.from_pretrained(model, device, threads)
+    fill = FillMaskPipeline.from_pretrained(model, device, threads, engine)
     for one, found in zip(texts, fill(texts, top_k, target), strict=True):
         if format == "jsonl":
             print(json.dumps(found, ensure_ascii=False))
@@ -49,7 +50,7 @@ def fill_mask(
 
 
 def _lines() -> list[str]:
-    """Standard input, which must be somebody's."""
+    """The lines of standard input, which must not be a terminal."""
     if sys.stdin.isatty():
         raise UserError("no text is given; give it in quotes, with a mask where a word is missing")
     return [line for line in sys.stdin.read().splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""`clearhead generate`: a GPT writes on, to the terminal as it goes."""
+"""`clearhead generate`: a GPT continues texts, streamed to the terminal."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Device, Quiet, Threads
-from clearhead.cli.output import check_output, pour
+from clearhead.cli.options import Device, Engine, Output, Precision, Quiet, Threads
+from clearhead.cli.output import check_output, pour, warnings_on_stderr
 from clearhead.cli.texts import check_texts, text_chunks
-from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 from clearhead.errors import UserError
 
 HINT = "Type the beginning of a text, Enter continues it, Ctrl-D ends."
@@ -23,18 +22,18 @@ Model = Annotated[
     str, typer.Option(help="Directory of a GPT-2 or of a training run, or a name on the hub.")
 ]
 Input = Annotated[Path | None, typer.Option("--input", "-i", help="A prompt a line of this file.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
-]
-MaxNewTokens = Annotated[int, typer.Option(help="Most tokens of a continuation.")]
+MaxNewTokens = Annotated[int, typer.Option(help="Maximum length of a continuation, in tokens.")]
 Temperature = Annotated[
-    float, typer.Option(help="0 is greedy; below 1 bolder about the likely, above 1 wilder.")
+    float,
+    typer.Option(help="Below 1 favours likely tokens, above 1 unlikely ones; 0 is greedy."),
 ]
 TopK = Annotated[int, typer.Option(help="Only the K likeliest tokens; 0 allows all.")]
-TopP = Annotated[float, typer.Option(help="Only the likeliest that make up this probability.")]
+TopP = Annotated[
+    float, typer.Option(help="Only the likeliest tokens that add up to this probability.")
+]
 MinP = Annotated[float, typer.Option(help="Only tokens this many times as likely as the best.")]
 Penalty = Annotated[
-    float, typer.Option(help="Above 1: what the text already holds becomes less likely.")
+    float, typer.Option(help="Above 1: tokens that are already in the text become less likely.")
 ]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
 Seed = Annotated[
@@ -49,17 +48,13 @@ Echo = Annotated[bool, typer.Option(help="Show the prompt before its continuatio
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="Text, or a JSON object a continuation.")
 ]
-BatchSize = Annotated[int, typer.Option(help="Texts written side by side, where not streamed.")]
+BatchSize = Annotated[int, typer.Option(help="Texts generated in parallel, unless streamed.")]
 Stream = Annotated[
     bool | None,
     typer.Option(
         help="Show characters as they come, one text after the other.",
         show_default="on a terminal, or for one text",
     ),
-]
-Precision = Annotated[
-    Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option(help="Number format of the products; auto is the fastest here, often int8."),
 ]
 
 
@@ -84,28 +79,29 @@ def generate(
     batch_size: BatchSize = 16,
     device: Device = "auto",
     precision: Precision = "float32",
+    engine: Engine = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Continue PROMPT, or each line of a file or of standard input; a blank line starts afresh."""
+    """Continue PROMPT, or each line of a file or of standard input; a blank line: a new text."""
     _check(prompt, input, output, samples, batch_size)
-    from clearhead.decoding.sampling_options import SamplingOptions
-    from clearhead.pipelines.stop_strings import StopStrings
+    from clearhead.decoding.engine import SamplingOptions
+    from clearhead.pipelines.generation import ContinuationWriter
     from clearhead.pipelines.text_generator import TextGenerator
-    from clearhead.pipelines.told import Told
+    from clearhead.pipelines.text_stream import StopStrings
 
     options = SamplingOptions(
         max_new_tokens, 0.0 if greedy else temperature, top_k, top_p, min_p, repetition_penalty
     )
     StopStrings(stop or ())
     with warnings_on_stderr(quiet):
-        writer = TextGenerator.from_pretrained(model, device, threads, precision)
-        told = Told(writer, options, tuple(stop or ()), seed, format, echo)
+        writer = TextGenerator.from_pretrained(model, device, threads, precision, engine)
+        write = ContinuationWriter(writer, options, tuple(stop or ()), seed, format, echo)
         one = prompt is not None and len(prompt) * samples == 1
         if stream is None:
             stream = format == "text" and output is None and (one or sys.stdout.isatty())
         groups = _groups(text_chunks(prompt, input, HINT), samples, 1 if stream else batch_size)
-        pour((part for group in groups for part in told(group)), output)
+        pour((part for group in groups for part in write(group)), output)
 
 
 def _check(
@@ -115,7 +111,7 @@ def _check(
     samples: int,
     batch_size: int,
 ) -> None:
-    """What can be said before torch is loaded."""
+    """Refuse contradictory arguments before torch is imported."""
     check_texts(prompt, input, "PROMPT")
     check_output(output)
     for name, value in (("--samples", samples), ("--batch-size", batch_size)):
@@ -124,7 +120,7 @@ def _check(
 
 
 def _groups(chunks: Iterable[list[str]], samples: int, rows: int) -> Iterator[list[str]]:
-    """Each prompt as often as wanted, so many rows at a time."""
+    """Each prompt `samples` times, at most `rows` at a time."""
     for chunk in chunks:
         prompts = [one for one in chunk for _ in range(samples)]
         yield from (prompts[i : i + rows] for i in range(0, len(prompts), rows))

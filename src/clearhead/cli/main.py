@@ -1,50 +1,55 @@
-"""The `clearhead` command: gathers the verbs and turns every ending into an exit code.
+"""The `clearhead` command: its verbs, and the exit code of each outcome.
 
-Exit codes: 0 done, 2 bad input (one line on stderr says what to do), 130 stopped
-by Ctrl-C, 141 the reader of our output went away. A traceback is always a bug.
+Exit codes: 0 success, 2 bad input, or output that cannot be written (one line on stderr says
+what to do), 130 stopped by Ctrl-C, 141 the reader of the output closed it. A traceback is
+always a bug.
 """
 
+import errno
 import gc
 import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from clearhead import __version__
-from clearhead.cli import bench, compare, data
+from clearhead.cli import bench, bio, compare, data, learn
 from clearhead.cli.attention import attention
 from clearhead.cli.classify import classify
-from clearhead.cli.convert import convert
+from clearhead.cli.compare import verify
 from clearhead.cli.embed import embed
 from clearhead.cli.evaluate import evaluate
-from clearhead.cli.export import export
+from clearhead.cli.export import convert, export
 from clearhead.cli.fill_mask import fill_mask
+from clearhead.cli.first_guesses import advice
 from clearhead.cli.generate import generate
 from clearhead.cli.trace import trace
-from clearhead.cli.train import train
+from clearhead.cli.train import TrainCommand, train
 from clearhead.cli.translate import translate
-from clearhead.cli.verify import verify
 from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 STDOUT = 1  # its file descriptor
-# New objects between two searches for garbage. Importing torch makes hundreds of thousands that
-# stay: searching after every 700 of them, as Python does, is a tenth of a command's start.
+LONGEST = 1000  # characters of an error
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in torch's errors
+# New objects between two garbage collections. Importing torch creates hundreds of thousands that
+# stay: collecting after every 700 of them, Python's default, takes a tenth of a command's start.
 COLLECT_AFTER = 20_000
 
 # Plain help and plain errors: rich would double the time of `clearhead --help`.
 app = typer.Typer(
     name="clearhead",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command()(translate)
-app.command()(train)
+app.command(cls=TrainCommand)(train)
 app.command()(evaluate)
 app.command()(export)
 app.command()(convert)
@@ -55,7 +60,9 @@ app.command()(fill_mask)
 app.command()(embed)
 app.command()(classify)
 app.command()(verify)
+app.add_typer(bio.app, name="bio")
 app.add_typer(data.app, name="data")
+app.add_typer(learn.app, name="learn")
 app.add_typer(bench.app, name="bench")
 app.add_typer(compare.app, name="compare")
 
@@ -76,7 +83,7 @@ def clearhead(
 
 
 def main() -> None:
-    """Run the command line and leave the process with its exit code."""
+    """Run the command line and exit with its code."""
     gc.set_threshold(COLLECT_AFTER)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -85,32 +92,72 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; bad input costs one line on stderr."""
+    """Run one command line and return its exit code; bad input prints one line on stderr."""
     try:
-        code = app(list(arguments), prog_name="clearhead", standalone_mode=False)
+        code = _run_verb(arguments)
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error))
-    except typer.TyperException as error:
-        return _complain_about_usage(error)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         return _leave(error)
+    except OSError as error:
+        return _complain_about_file(error)
+    except (MemoryError, RuntimeError) as error:
+        return _complain_about_memory(error)
+    return code
+
+
+def _run_verb(arguments: Sequence[str]) -> int:
+    try:
+        code = app(list(arguments), prog_name="clearhead", standalone_mode=False)
+    except typer.TyperException as error:
+        return _complain_about_usage(error)
     return code if isinstance(code, int) else 0
 
 
 def _leave(error: BrokenPipeError | SystemExit) -> int:
-    """Typer turns a broken pipe into `sys.exit(1)`; we keep the shell's own code for it."""
+    """Typer turns a broken pipe into `sys.exit(1)`; keep the exit code that shells use for it."""
     if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
         raise error
-    # Let the interpreter's last flush go nowhere instead of into the broken pipe.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    _discard_output()
     return BROKEN_PIPE
 
 
+def _discard_output() -> None:
+    """Redirect the interpreter's last flush, which a broken pipe or a full disk would fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+
+
+def _complain_about_file(error: OSError) -> int:
+    """Report a failed read or write, with the file if the error names one."""
+    _discard_output()
+    reason = error.strerror or str(error)
+    if error.filename is not None:
+        return _complain(f"{os.fsdecode(error.filename)}: {reason}; check the file and try again")
+    if error.errno in NO_SPACE:
+        return _complain(
+            f"cannot write standard output: {reason}; free some space or write somewhere else"
+        )
+    return _complain(f"standard input or output: {reason}; give files with --input and --output")
+
+
+def _complain_about_memory(error: MemoryError | RuntimeError) -> int:
+    """Report a lack of memory, for which torch raises a `RuntimeError` as well."""
+    if not isinstance(error, MemoryError) and not any(t in str(error) for t in OUT_OF_MEMORY):
+        raise error
+    return _complain(
+        "there is not enough memory; give smaller batches (--batch-tokens, run.batch_tokens), "
+        "shorter texts or a smaller model"
+    )
+
+
 def _complain(message: str) -> int:
-    print("clearhead: error:", " ".join(message.splitlines()), file=sys.stderr)
+    if len(message) > LONGEST:  # it quotes a long argument
+        message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
+    with suppress(OSError):  # standard error may be full as well
+        print("clearhead: error:", " ".join(message.splitlines()), file=sys.stderr)
     return BAD_INPUT
 
 
@@ -120,5 +167,8 @@ def _complain_about_usage(error: typer.TyperException) -> int:
         return 0
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "clearhead"
+    option = getattr(error, "option_name", None)
+    if option and (instead := advice(path.rpartition(" ")[2], option)):
+        return _complain(f"No such option: {option}; write {instead}")
     message = error.format_message().rstrip(".")
-    return _complain(f"{message}; `{path} --help` lists what it takes")
+    return _complain(f"{message}; `{path} --help` lists the options")

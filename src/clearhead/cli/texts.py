@@ -1,4 +1,4 @@
-"""The texts of a command line: given as words, lines of a file, or records of FASTA."""
+"""The texts that a verb reads: arguments, lines of a file or of standard input, FASTA records."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def check_texts(
     name: str = "TEXT",
     expected: str = "a text file",
 ) -> None:
-    """Words of the command line, or --input: not both, nor the name of a file in a text's place."""
+    """Refuse texts together with --input, and the name of a file that is given as a text."""
     if texts and input:
         raise UserError(f"both {name} and --input are given; give one of them")
     for text in texts or ():
@@ -30,7 +30,7 @@ def check_texts(
             raise UserError(
                 f"{name} is taken as it stands, - too; without it standard input is read"
             )
-        if os.path.isfile(text):  # unlike Path's, it knows of no name that is too long
+        if os.path.isfile(text):  # unlike Path.is_file, it accepts names of any length
             raise UserError(
                 f"{text} is a file, and {name} is taken as it stands; "
                 f"give --input {text} to have its lines read"
@@ -40,7 +40,7 @@ def check_texts(
 
 
 def check_file(source: str, expected: str = "a text or FASTA file") -> None:
-    """What can be said before torch is loaded; - is standard input."""
+    """Refuse a file that cannot be read, before torch is imported; - is standard input."""
     path = Path(source)
     if source != "-" and not path.exists():
         raise UserError(
@@ -52,7 +52,7 @@ def check_file(source: str, expected: str = "a text or FASTA file") -> None:
 
 
 def text_chunks(texts: list[str] | None, input: Path | None, hint: str) -> Iterator[list[str]]:
-    """What there is to read, a list of texts at a time; who types is told what, by the hint."""
+    """The texts, a list at a time; on a terminal, `hint` is shown and lines are read."""
     from clearhead.data.lines import open_binary
     from clearhead.translation.lines import line_chunks
 

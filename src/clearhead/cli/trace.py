@@ -1,4 +1,4 @@
-"""`clearhead trace`: every shape on the way through a model."""
+"""`clearhead trace`: the shape of every tensor in a forward pass."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from clearhead.cli.options import ModelDirectory
 from clearhead.cli.output import check_output
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -14,32 +15,43 @@ if TYPE_CHECKING:
     from clearhead.explain.tracer import Trace
     from clearhead.models import TransformerConfig
 
+LARGEST = 10**9
+
 Text = Annotated[
     str | None,
-    typer.Argument(metavar="[TEXT]", help="A sentence for a trained model to translate."),
+    typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates."),
 ]
 Target = Annotated[
-    str | None, typer.Option(help="Its translation.", show_default="what the model says")
+    str | None, typer.Option(help="Its translation.", show_default="the model's own")
 ]
-Model = Annotated[
-    Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+Size = Annotated[str | None, typer.Option(help="Without TEXT: a preset, tiny, small, base or big.")]
+DModel = Annotated[int | None, typer.Option(min=2, help="Width of the model.")]
+Heads = Annotated[int | None, typer.Option(min=1, help="Number of heads.")]
+DFf = Annotated[int | None, typer.Option(min=1, help="Width of the feed-forward blocks.")]
+Layers = Annotated[
+    int | None, typer.Option(min=1, help="Number of encoder layers and of decoder layers.")
 ]
-Size = Annotated[str | None, typer.Option(help="Without TEXT: tiny, small, base or big.")]
-DModel = Annotated[int | None, typer.Option(min=2, help="Another width, with its inner spaces.")]
-Heads = Annotated[int | None, typer.Option(min=1, help="Another number of heads.")]
-DFf = Annotated[int | None, typer.Option(min=1, help="Another inner width.")]
-Layers = Annotated[int | None, typer.Option(min=1, help="Another number of layers, either half.")]
-Vocabulary = Annotated[int | None, typer.Option(min=3, help="Pieces of the joint vocabulary.")]
-Batch = Annotated[int | None, typer.Option(min=1, help="Sentences.", show_default="2")]
-SrcLen = Annotated[int | None, typer.Option(min=1, help="Tokens a source.", show_default="10")]
-TgtLen = Annotated[int | None, typer.Option(min=1, help="Tokens a target.", show_default="7")]
+Vocabulary = Annotated[int | None, typer.Option(min=3, help="Size of the joint vocabulary.")]
+Batch = Annotated[
+    int | None, typer.Option(min=1, max=LARGEST, help="Batch size.", show_default="2")
+]
+SrcLen = Annotated[
+    int | None,
+    typer.Option(min=1, max=LARGEST, help="Source length in tokens.", show_default="10"),
+]
+TgtLen = Annotated[
+    int | None,
+    typer.Option(min=1, max=LARGEST, help="Target length in tokens.", show_default="7"),
+]
 Format = Annotated[
     Literal["table", "html", "json", "md"] | None,
-    typer.Option(help="A table, a page that folds, everything, or markdown.", show_default="table"),
+    typer.Option(
+        help="Terminal table, collapsible HTML page, JSON, or Markdown.", show_default="table"
+    ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write here: .html, .json, .md or .txt.")
+    Path | None,
+    typer.Option("--output", "-o", help="Write to this file: .html, .json, .md or .txt."),
 ]
 
 _BY_SUFFIX: dict[str, Literal["table", "html", "json", "md"]] = {
@@ -50,7 +62,7 @@ _BY_SUFFIX: dict[str, Literal["table", "html", "json", "md"]] = {
 def trace(
     text: Text = None,
     target: Target = None,
-    model: Model = None,
+    model: ModelDirectory = None,
     size: Size = None,
     d_model: DModel = None,
     heads: Heads = None,
@@ -63,7 +75,7 @@ def trace(
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Tell every shape: of TEXT on its way through a model, or of a model of given sizes."""
+    """Show the shape of every tensor: for TEXT in a model, or for a model of given sizes."""
     sizes = {"d_model": d_model, "h": heads, "d_ff": d_ff, "layers": layers, "vocab": vocab}
     chosen = {name: value for name, value in sizes.items() if value is not None}
     lengths = [batch, src_len, tgt_len]
@@ -81,10 +93,10 @@ def _check(
     text: str | None, target: str | None, model: Path | None, size: str | None,
     sized: bool, long: bool,
 ) -> None:  # fmt: skip
-    """What can be said before torch is loaded."""
+    """Report contradictory arguments before torch is imported."""
     if text is not None and (size or sized or long):
         raise UserError(
-            "TEXT goes through a trained model, which has its own sizes; give TEXT or sizes"
+            "TEXT is translated by a trained model, which has its own sizes; give TEXT or sizes"
         )
     if model is not None and (size or sized):
         raise UserError("--model has its own sizes; give --model, or --size, --d-model, --heads …")
@@ -113,7 +125,7 @@ def _config(
     from dataclasses import replace
 
     from clearhead.models import TransformerConfig
-    from clearhead.translation.location import find_model
+    from clearhead.translation.loading import find_model
 
     if model is not None:
         return TransformerConfig.load(find_model(model) / "config.json")
@@ -125,15 +137,15 @@ def _config(
 
 
 def _of_sizes(config: "TransformerConfig", lengths: list[int | None]) -> "Trace":
-    from clearhead.explain.tracer.example import trace_sizes
+    from clearhead.explain.tracer.examples import trace_sizes
 
     batch, src_len, tgt_len = (n or usual for n, usual in zip(lengths, (2, 10, 7), strict=True))
     return trace_sizes(config, batch, src_len, tgt_len)
 
 
 def _of_text(model: Path | None, text: str, target: str | None) -> "tuple[Trace, str]":
-    from clearhead.explain.tracer.sentence import trace_text
-    from clearhead.translation.location import find_model
+    from clearhead.explain.tracer.examples import trace_text
+    from clearhead.translation.loading import find_model
 
     return trace_text(find_model(model), text, target)
 
@@ -145,7 +157,7 @@ def _write(
     output: Path | None,
 ) -> None:
     if kind == "table" and output is None:
-        from clearhead.explain.tracer.show.text import show
+        from clearhead.explain.tracer.forms.text import show
 
         show(found.root, words)
         return

@@ -1,12 +1,15 @@
-"""`clearhead train`: from a recipe to a model directory."""
+"""`clearhead train`: train a model as a recipe describes."""
 
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from clearhead.errors import UserError
 
@@ -14,51 +17,86 @@ if TYPE_CHECKING:
     from clearhead.training.recipe import Recipe
 
 
+class TrainCommand(TyperCommand):
+    """Lists the built-in recipes below the options; reads them only for the help."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """A table of names and first lines."""
+        with formatter.section("Built-in recipes"):
+            formatter.write_dl(list(_recipes()))
+
+
+def _recipes() -> Iterator[tuple[str, str]]:
+    folder = resources.files("clearhead") / "recipes"
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".yaml"):
+            first = file.read_text("utf-8").partition("\n")[0]
+            yield file.name.removesuffix(".yaml"), first.removeprefix("# ")
+
+
 def train(
     recipe: Annotated[
-        str | None, typer.Argument(help="A YAML file, or the name of a built-in recipe.")
+        str | None,
+        typer.Argument(help="A YAML file, or the name of a built-in recipe (listed below)."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", help="Corpus to learn from, instead of the recipe's.")
+        str | None, typer.Option("--data", help="Training corpus, instead of the recipe's.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Number of steps, instead of the recipe's.")
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", help="Change a value: section.key=value; may be repeated."),
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option("--run-dir", help="Where the run keeps everything it makes.")
+        Path | None,
+        typer.Option(
+            "--run-dir",
+            "--output",
+            "-o",
+            help="Directory for checkpoints, logs and the model.",
+            show_default="runs/RECIPE",
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --run-dir.")
+        bool, typer.Option("--resume", help="Continue the run in --run-dir.")
     ] = False,
     device: Annotated[
         str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")
     ] = None,
     show_config: Annotated[
-        bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
+        bool,
+        typer.Option(
+            "--show-config", help="Print the recipe with all values, explained, and exit."
+        ),
     ] = False,
 ) -> None:
-    """Train a translator or a language model."""
-    from clearhead.training.recipe_file import dump_recipe, load_recipe
+    """Train a translator or a language model, or fine-tune a model."""
+    from clearhead.training.recipe_file import built_in_recipes, explain_recipe, load_recipe
 
-    short = {"data.train": data, "run.device": device}
-    # As JSON, which YAML reads as it stands: a file called 1:30 remains a name.
+    short = {"data.train": data, "run.steps": steps, "run.device": device}
+    # JSON is YAML too, and keeps a file called 1:30 a string.
     given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value is not None]
     if resume:
         name = recipe or str(_existing(run_dir) / "config.yaml")
     elif recipe is None:
-        raise UserError("train what? give a recipe: clearhead train first_light")
+        raise UserError(
+            "give a recipe to train, such as clearhead train first_light: a YAML file or one of "
+            f"{', '.join(built_in_recipes())}"
+        )
     else:
         name = recipe
     resolved = load_recipe(name, [*given, *(changes or [])])
     if show_config:
-        print(dump_recipe(resolved), end="")
+        print(explain_recipe(resolved), end="")
         return
     _run(resolved, run_dir or Path("runs") / Path(name).stem, resume)
 
 
 def _existing(run_dir: Path | None) -> Path:
     if run_dir is None:
-        raise UserError("--resume needs --run-dir, the directory of the run to go on with")
+        raise UserError("--resume needs --run-dir, the directory of the run to continue")
     if not (run_dir / "config.yaml").exists():
         raise UserError(f"{run_dir} holds no run (no config.yaml); start one without --resume")
     return run_dir
@@ -75,7 +113,7 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
         except KeyboardInterrupt:
             if (root / "config.yaml").exists():
                 command = shlex.join(["clearhead", "train", "--resume", "--run-dir", str(root)])
-                print(f"stopped; go on with: {command}", file=sys.stderr)
+                print(f"stopped; to continue: {command}", file=sys.stderr)
             raise
     best = shlex.quote(str(began.run.best))
-    print(f"the model is in {best}: {began.task.words.command} {best}")
+    print(f"the model is in {best}: {began.task.description.command} {best}")

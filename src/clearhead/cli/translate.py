@@ -1,16 +1,25 @@
-"""`clearhead translate`: text in, text out, one line for each line."""
+"""`clearhead translate`: text in, text out, one line of output for each line of input."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from clearhead.cli.machine_options import Device, Quiet, Threads
-from clearhead.cli.model_options import Ensemble, Model
-from clearhead.cli.output import check_output, pour
-from clearhead.cli.search_options import BatchTokens, BeamSize, LengthPenalty
+from clearhead.cli.options import (
+    BatchTokens,
+    BeamSize,
+    Device,
+    Engine,
+    Ensemble,
+    LengthPenalty,
+    Model,
+    Output,
+    Precision,
+    Quiet,
+    Threads,
+)
+from clearhead.cli.output import check_output, pour, warnings_on_stderr
 from clearhead.cli.texts import check_texts, text_chunks
-from clearhead.cli.warnings_on_stderr import warnings_on_stderr
 
 HINT = "Type English, Enter translates, Ctrl-D ends."
 
@@ -22,15 +31,26 @@ Input = Annotated[
     Path | None,
     typer.Option("--input", "-i", help="Read lines from this file; - is standard input."),
 ]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write here, whole or not at all.")
-]
 NBest = Annotated[int, typer.Option(help="Translations of each line, best first.")]
 Format = Annotated[
     Literal["text", "jsonl", "moses"],
     typer.Option(help="Lines of text, JSON objects, or a Moses n-best list."),
 ]
-Scores = Annotated[bool, typer.Option("--scores", help="Add the log-probabilities.")]
+Scores = Annotated[
+    bool,
+    typer.Option(
+        "--scores",
+        help="Add the log-probability of each translation: 0 is certain, lower is less so.",
+    ),
+]
+MarkDoubt = Annotated[
+    bool,
+    typer.Option(
+        "--mark-doubt",
+        help="Mark doubtful translations with the reason: a low score, a name or number that is "
+        "missing, a source that is not English.",
+    ),
+]
 Alignments = Annotated[
     bool, typer.Option("--alignments", help="Add word links such as 0-0 1-2, from attention.")
 ]
@@ -38,19 +58,23 @@ AlignmentLayer = Annotated[
     int | None,
     typer.Option(help="The decoder layer they come from.", show_default="the last but one"),
 ]
-NoRepeat = Annotated[int, typer.Option(help="No N tokens in a row twice; 0 allows all.")]
+NoRepeat = Annotated[int, typer.Option(help="Never repeat an n-gram of this size; 0: allow.")]
 MaxLength = Annotated[
     int | None,
-    typer.Option(help="Most tokens of a sentence.", show_default="twice the source and 20"),
+    typer.Option(help="Longest translation, in tokens.", show_default="twice the source and 20"),
 ]
 Split = Annotated[bool, typer.Option(help="Translate a line sentence by sentence.")]
 LongInput = Annotated[
     Literal["split", "refuse"],
     typer.Option(help="What to do with a sentence that the model has no positions for."),
 ]
-Precision = Annotated[
-    Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option(help="Number format of the products; auto is the fastest here, often int8."),
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="FILE:CLASS",
+        help="Translate with your own block, filled with the shipped weights; repeat for more.",
+    ),
 ]
 
 
@@ -64,6 +88,7 @@ def translate(
     n_best: NBest = 1,
     format: Format = "text",
     scores: Scores = False,
+    mark_doubt: MarkDoubt = False,
     alignments: Alignments = False,
     alignment_layer: AlignmentLayer = None,
     batch_tokens: BatchTokens = 8192,
@@ -74,14 +99,15 @@ def translate(
     device: Device = "auto",
     threads: Threads = None,
     precision: Precision = "float32",
+    engine: Engine = "auto",
     ensemble: Ensemble = None,
+    with_blocks: With = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
     _check(text, input, output)
     from clearhead.translation import DecodingOptions, Translator
-    from clearhead.translation.formats import Shown
-    from clearhead.translation.writer import Writer
+    from clearhead.translation.lines import Shown, Writer, windows
 
     options = DecodingOptions(
         beam_size=beam_size,
@@ -93,14 +119,20 @@ def translate(
         scores=scores or format != "text",
     )
     with warnings_on_stderr(quiet):
+        if with_blocks:
+            from clearhead.learn.swap import write_both
+
+            pour(write_both(with_blocks, text_chunks(text, input, HINT), model, options), output)
+            return
         translator = Translator.from_pretrained(
-            model, device, threads, split, long_input == "refuse", precision, ensemble or ()
+            model, device, threads, split, long_input == "refuse", precision, ensemble or (), engine
         )
-        write = Writer(translator, options, format, Shown(scores, alignments), alignment_layer)
-        pour(map(write, text_chunks(text, input, HINT)), output)
+        shown = Shown(scores, alignments, mark_doubt)
+        write = Writer(translator, options, format, shown, alignment_layer)
+        pour(map(write, windows(text_chunks(text, input, HINT))), output)
 
 
 def _check(text: list[str] | None, input: Path | None, output: Path | None) -> None:
-    """What can be said before torch is loaded."""
+    """Refuse contradictory arguments before a model is loaded."""
     check_texts(text, input)
     check_output(output)

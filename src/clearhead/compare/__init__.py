@@ -1,1 +1,1 @@
-"""Proofs and races against others: the same work, side by side, on the same machine."""
+"""Comparisons with other libraries: benchmarks, proofs of equality, and studies."""

@@ -1,38 +1,42 @@
-"""The training step as the teaching sources write it: the baseline that we race against.
+"""The baseline: training as the teaching sources write it.
 
-Written afresh from their formulas: a scalar layer norm, -1e9 masks in place,
-torch's dropout, log-softmax in the projection, cross-entropy over every
-position, plain Adam, float32. Nothing is slowed down on purpose.
+Written from their formulas: a layer norm with scalar α and bias, -1e9 in masked scores, torch's
+dropout, log-softmax in the projection, cross-entropy over every position, plain Adam, float32,
+and every sentence padded to one length. Nothing is slowed down on purpose.
 """
 
 import math
+from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
 
 from clearhead.blocks import decoder_mask, padding_mask, shift_right
-from clearhead.compare.race import Contestant
-from clearhead.compare.task import LEARNING_RATE, SMOOTHING, Task
+from clearhead.compare.timing import Candidate
+from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, TrainingTask
+from clearhead.data.encoded import EncodedCorpus
 from clearhead.models import TransformerConfig
 
 NAME = "didactic baseline, float32"
 
 
 class Norm(nn.Module):
-    """One alpha and one bias for all features."""
+    """Layer normalisation with one α and one bias for all features."""
 
     def __init__(self) -> None:
         super().__init__()
         self.alpha, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Over the last axis."""
+        """Normalises the last axis."""
         mean, std = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
         return self.alpha * (x - mean) / (std + 1e-6) + self.bias
 
 
 class Attention(nn.Module):
-    """Multi-head attention that keeps its weights, wanted or not."""
+    """Multi-head attention that always stores its weights."""
 
     def __init__(self, d_model: int, h: int, dropout: float) -> None:
         super().__init__()
@@ -41,7 +45,7 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-        """(batch, query, d_model), twice (batch, key, d_model) -> (batch, query, d_model)."""
+        """(batch, query, d_model), 2 × (batch, key, d_model) -> (batch, query, d_model)."""
         query, key, value = (
             self.split(w(x)) for w, x in ((self.w_q, q), (self.w_k, k), (self.w_v, v))
         )
@@ -57,7 +61,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """An encoder block, or with `cross` a decoder block."""
+    """An encoder block, or with `cross` a decoder block; pre-norm."""
 
     def __init__(self, d_model: int, h: int, d_ff: int, dropout: float, cross: bool) -> None:
         super().__init__()
@@ -68,7 +72,7 @@ class Block(nn.Module):
         self.norms = nn.ModuleList(Norm() for _ in range(3 if cross else 2))
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Self-attention, perhaps cross-attention, feed-forward; pre-norm."""
+        """Self-attention, in a decoder cross-attention, then the feed-forward network."""
         y = self.norms[0](x)
         x = x + self.dropout(self.attend(y, y, y, mask))
         if self.cross is not None:
@@ -78,7 +82,7 @@ class Block(nn.Module):
 
 
 class Didactic(nn.Module):
-    """Encoder and decoder of these sizes, nothing shared."""
+    """Encoder and decoder without tied embeddings."""
 
     pe: Tensor
 
@@ -100,21 +104,21 @@ class Didactic(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
         """Log-probabilities, (batch, tgt_len, vocab)."""
-        x = self.place(self.src_embed(src))
+        x = self.with_positions(self.src_embed(src))
         for block in self.encoder:
             x = block(x, src_mask, x, src_mask)
-        memory, x = self.norms[0](x), self.place(self.tgt_embed(tgt))
+        memory, x = self.norms[0](x), self.with_positions(self.tgt_embed(tgt))
         for block in self.decoder:
             x = block(x, tgt_mask, memory, src_mask)
         return torch.log_softmax(self.proj(self.norms[1](x)), dim=-1)
 
-    def place(self, x: Tensor) -> Tensor:
-        """Scaled embeddings and their positions."""
+    def with_positions(self, x: Tensor) -> Tensor:
+        """Scaled embeddings plus the positional encoding."""
         return self.dropout(x * math.sqrt(self.d_model) + self.pe[:, : x.shape[1]])
 
 
 class DidacticStep:
-    """The loop's body: forward, cross-entropy, backward, Adam."""
+    """Forward pass, cross-entropy, backward pass, Adam."""
 
     def __init__(self, config: TransformerConfig, device: torch.device) -> None:
         self.config = config
@@ -132,8 +136,8 @@ class DidacticStep:
         self.optimizer.zero_grad(set_to_none=True)
 
 
-def contestants(task: Task) -> list[Contestant]:
-    """The step on the one batch."""
+def candidates(task: TrainingTask) -> list[Candidate]:
+    """The step on the task's batch."""
     step = DidacticStep(task.config, task.device)
     source, labels = task.batch()
 
@@ -141,4 +145,45 @@ def contestants(task: Task) -> list[Contestant]:
         step(source, labels)
         return labels.numel()
 
-    return [Contestant(NAME, run)]
+    return [Candidate(NAME, run)]
+
+
+class FixedLength(Dataset[tuple[Tensor, Tensor]]):
+    """Pairs of ids with EOS, padded to one length: (seq_len,) each."""
+
+    def __init__(self, corpus: EncodedCorpus, config: TransformerConfig, seq_len: int) -> None:
+        self.corpus, self.config, self.seq_len = corpus, config, seq_len
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        source, target = self.corpus.get(np.array([index]))[0]
+        return self._padded(source.tolist()), self._padded(target.tolist())
+
+    def _padded(self, ids: list[int]) -> Tensor:
+        padding = [self.config.pad_id] * (self.seq_len - len(ids) - 1)
+        return torch.tensor([*ids, self.config.eos_id, *padding], dtype=torch.long)
+
+
+class DidacticLoop:
+    """Training epoch after epoch; each `step` returns the number of target tokens."""
+
+    def __init__(
+        self, corpus: EncodedCorpus, config: TransformerConfig, rows: int, seq_len: int
+    ) -> None:
+        data = FixedLength(corpus, config, seq_len)
+        self.loader = DataLoader(data, batch_size=rows, shuffle=True)
+        self.train = DidacticStep(config, torch.device("cpu"))
+        self.pad_id = config.pad_id
+        self.batches = self._batches()
+
+    def step(self) -> float:
+        """Train on the next batch; padding is not counted."""
+        source, labels = next(self.batches)
+        self.train(source, labels)
+        return float((labels != self.pad_id).sum())
+
+    def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        while True:
+            yield from self.loader

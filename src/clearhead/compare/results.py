@@ -1,97 +1,174 @@
-"""The record of a benchmark: all laps, what is compared with what, and where it was measured.
+"""Benchmark results: all measurements with their machine, as JSON and as Markdown tables.
 
-It is written as JSON and read again without loss, so that a table can be made
-later, elsewhere, from the laps themselves.
+The JSON keeps every single measurement, so that tables can be made from it later and elsewhere.
 """
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from clearhead.compare.hardware import Machine
-from clearhead.compare.race import Lap, Laps
+from clearhead.compare.environment import Machine
+from clearhead.compare.timing import Measurement, Measurements, Summary, ratio, summarize
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Keys of format version 1.
+_RENAMED = {
+    "heats": "benchmarks",
+    "laps": "measurements",
+    "duels": "comparisons",
+    "bar": "target",
+    "per": "scale",
+}
 
 
 @dataclass(frozen=True)
-class Duel:
-    """Two names of a heat; `bar` is what we want the ratio of their rates to reach."""
+class Comparison:
+    """Two candidates of a benchmark; `target` is the ratio of rates that we want to reach."""
 
     ours: str
     theirs: str
-    bar: float | None = None
+    target: float | None = None
 
 
-def distinct(duels: Iterable[Duel]) -> list[Duel]:
-    """Each pair of names once, with the highest of its bars; nobody against himself."""
-    bars: dict[tuple[str, str], float | None] = {}
-    for duel in duels:
-        pair = duel.ours, duel.theirs
-        if duel.ours != duel.theirs:
-            bars[pair] = max(bars.get(pair) or 0, duel.bar or 0) or None
-    return [Duel(*pair, bar) for pair, bar in bars.items()]
+def distinct(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Each pair of names once, with its highest target; a candidate is not compared with itself."""
+    targets: dict[tuple[str, str], float | None] = {}
+    for comparison in comparisons:
+        pair = comparison.ours, comparison.theirs
+        if comparison.ours != comparison.theirs:
+            targets[pair] = max(targets.get(pair) or 0, comparison.target or 0) or None
+    return [Comparison(*pair, target) for pair, target in targets.items()]
 
 
 @dataclass(frozen=True)
-class Heat:
-    """One race: everybody did the same work, counted in `unit` a second (divided by `per`)."""
+class Benchmark:
+    """Candidates that did the same work, counted in `unit` per second, divided by `scale`."""
 
     title: str
     unit: str
-    laps: Laps
-    duels: list[Duel] = field(default_factory=list)
-    notes: dict[str, str] = field(default_factory=dict)  # a word on a contestant
-    per: float = 1.0
+    measurements: Measurements
+    comparisons: list[Comparison] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)  # a remark on a candidate
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
 class Results:
-    """One command of `clearhead bench`."""
+    """The output of one `clearhead bench` command."""
 
     command: str
     setting: str
     machine: Machine
-    heats: list[Heat]
+    benchmarks: list[Benchmark]
     remarks: list[str] = field(default_factory=list)
 
 
 def write_json(results: Results, path: Path) -> None:
-    """Keep the record."""
+    """Save the results without loss."""
     record = {"format_version": FORMAT_VERSION, **dataclasses.asdict(results)}
     atomic_write(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Results:
-    """Read what `write_json` wrote.
+    """Read a file written by `write_json`, also one of format version 1.
 
     Raises:
         UserError: the file is missing or holds something else.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"), object_hook=_with_current_keys)
         return Results(
             record["command"],
             record["setting"],
             Machine(**record["machine"]),
-            [_heat(heat) for heat in record["heats"]],
+            [_benchmark(benchmark) for benchmark in record["benchmarks"]],
             record["remarks"],
         )
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; give a file of --json") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{path} holds no results of this clearhead ({error!r}); "
+            f"{path} holds no benchmark results ({error!r}); "
             "give a file that `clearhead bench … --json FILE` wrote"
         ) from error
 
 
-def _heat(record: dict[str, Any]) -> Heat:
-    laps = {name: [Lap(*lap) for lap in own] for name, own in record.pop("laps").items()}
-    duels = [Duel(**duel) for duel in record.pop("duels")]
-    return Heat(laps=laps, duels=duels, **record)
+def _with_current_keys(record: dict[str, Any]) -> dict[str, Any]:
+    return {_RENAMED.get(key, key): value for key, value in record.items()}
+
+
+def _benchmark(record: dict[str, Any]) -> Benchmark:
+    own = record.pop("measurements")
+    comparisons = [Comparison(**comparison) for comparison in record.pop("comparisons")]
+    measurements = {name: [Measurement(*one) for one in rounds] for name, rounds in own.items()}
+    return Benchmark(measurements=measurements, comparisons=comparisons, **record)
+
+
+def as_markdown(results: Results) -> str:
+    """Command, machine, one table per benchmark with its ratios, and the remarks."""
+    return "\n".join(_lines(results)) + "\n"
+
+
+def _lines(results: Results) -> Iterator[str]:
+    yield f"`{results.command}`: {results.setting}\n"
+    yield f"Machine: {results.machine}."
+    for benchmark in results.benchmarks:
+        yield from _benchmark_lines(benchmark)
+    if results.remarks:
+        yield ""
+        yield from (f"- {remark}" for remark in results.remarks)
+
+
+def _benchmark_lines(benchmark: Benchmark) -> Iterator[str]:
+    rounds = len(next(iter(benchmark.measurements.values())))
+    yield f"\n### {benchmark.title}\n"
+    yield f"| median of {rounds} rounds (range) | ms | {benchmark.unit} | |"
+    yield "|---|---|---|---|"
+    for name, own in benchmark.measurements.items():
+        milliseconds = _with_range(summarize([1e3 * one.seconds for one in own]))
+        rate = _with_range(summarize([one.rate / benchmark.scale for one in own]))
+        yield f"| {name} | {milliseconds} | {rate} | {benchmark.notes.get(name, '')} |"
+    if benchmark.comparisons:
+        yield "\n| ratio, round by round | × | target |"
+        yield "|---|---|---|"
+        yield from (_comparison_line(benchmark, one) for one in benchmark.comparisons)
+
+
+def _comparison_line(benchmark: Benchmark, comparison: Comparison) -> str:
+    own = benchmark.measurements
+    found = ratio(own[comparison.ours], own[comparison.theirs])
+    target = ""
+    if comparison.target is not None:
+        missed = ": missed" if found.median < comparison.target else ""
+        target = f"≥ {comparison.target:g}{missed}"
+    return f"| {comparison.ours} against {comparison.theirs} | {_with_range(found)} | {target} |"
+
+
+def _with_range(found: Summary) -> str:
+    median, low, high = map(format_number, found)
+    return f"{median} ({low} to {high})"
+
+
+def format_number(value: float) -> str:
+    """Three significant digits, all digits of large integers, a power of ten below 0.001."""
+    if not value:
+        return "0"
+    if abs(value) < 1e-3:
+        return f"{value:.0e}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{1 if abs(value) >= 10 else 2}f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], align: Literal["left", "right"] = "right"
+) -> Iterator[str]:
+    """The lines of a Markdown table; `align` applies to all columns but the first."""
+    yield f"| {' | '.join(head)} |"
+    yield "|---|" + ("--:|" if align == "right" else "---|") * (len(head) - 1)
+    yield from (f"| {' | '.join(row)} |" for row in rows)

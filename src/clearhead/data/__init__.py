@@ -1,10 +1,28 @@
-"""Corpora: pairs of sentences from many kinds of files, encoded, and cut into batches.
+"""Corpora: pairs of sentences from files of many formats, encoded, and cut into batches.
 
-`open_pairs` reads a corpus, `EncodedCorpus` keeps its token ids on disk, and
-`TokenBatches` walks through them in a random order that can be taken up again.
+`open_pairs` reads a corpus, `EncodedCorpus` stores its token ids on disk, and `TokenBatches`
+returns padded batches in a random order that can be resumed at any batch.
 """
 
-from clearhead.data.corpus import open_pairs
-from clearhead.data.pairs import Pair, Pairs
+from typing import TYPE_CHECKING
 
-__all__ = ["Pair", "Pairs", "open_pairs"]
+from clearhead.lazy import attributes_of
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from clearhead.data.corpus import open_pairs
+    from clearhead.data.pairs import Pair, Pairs
+
+__all__ = [
+    "Pair",
+    "Pairs",
+    "open_pairs",
+]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "Pair": "clearhead.data.pairs",
+        "Pairs": "clearhead.data.pairs",
+        "open_pairs": "clearhead.data.corpus",
+    },
+)

@@ -1,25 +1,59 @@
-"""Training batches by tokens, in a random order that can be taken up at any batch.
+"""Padded training batches by number of tokens, in a random order that can be resumed at any batch.
 
-Within an epoch the corpus is permuted, the permuted corpus is cut into windows,
-each window is sorted by length and cut into batches, and its batches are
-shuffled. All of it is a pure function of (seed, epoch, window, batch): a saved
-position is three numbers, and memory holds one window.
+Within an epoch the corpus is permuted, the permuted corpus is cut into windows, each window is
+sorted by length and cut into batches, and its batches are shuffled. All of it is a pure function
+of (seed, epoch, window, batch): a saved position is three integers, and memory holds one window.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clearhead.data.batch import Batch, pad_rows
-from clearhead.data.encoded import EncodedCorpus, Rows
-from clearhead.data.permutation import Permutation
-from clearhead.data.sorting import by_length, cut_by_tokens
-from clearhead.data.walk import refuse_another_walk
+from clearhead.data.encoded import EncodedCorpus, Ints, Rows
+from clearhead.data.ordering import Permutation, by_length, check_same_order, cut_by_tokens
 from clearhead.errors import UserError
 
-Ints = NDArray[np.int64]
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids that end with the EOS token: source (batch, src_len), target (batch, tgt_len).
+
+    `target` holds the labels; the decoder's input is `shift_right(target)`.
+
+    Attributes:
+        indices: (batch,) the indices of the pairs in the corpus.
+        source_tokens, target_tokens: numbers of ids that are not padding, EOS included.
+        epoch, window, index: the position of the batch in the data.
+    """
+
+    source: Ints
+    target: Ints
+    indices: Ints
+    source_tokens: int
+    target_tokens: int
+    epoch: int
+    window: int
+    index: int
+
+
+def pad_rows(rows: Rows, chosen: Ints, pad_id: int, eos_id: int) -> tuple[Ints, Ints]:
+    """Source and target ids of the chosen rows, each (batch, longest + 1) with EOS and padding."""
+    starts, sources = rows.starts[chosen], rows.source_lengths[chosen]
+    targets = rows.target_lengths[chosen]
+    return (
+        _padded(rows, starts, sources, pad_id, eos_id),
+        _padded(rows, starts + sources, targets, pad_id, eos_id),
+    )
+
+
+def _padded(rows: Rows, starts: Ints, lengths: Ints, pad_id: int, eos_id: int) -> Ints:
+    columns = np.arange(int(lengths.max()) + 1)
+    where = np.minimum(starts[:, None] + columns, len(rows.tokens) - 1)
+    ids: Ints = rows.tokens[where].astype(np.int64)
+    ids[columns > lengths[:, None]] = pad_id
+    ids[np.arange(len(lengths)), lengths] = eos_id
+    return ids
 
 
 @dataclass(frozen=True)
@@ -28,10 +62,10 @@ class BatchPlan:
 
     Attributes:
         max_tokens: a batch of b pairs has b · max(src_len, tgt_len) ≤ max_tokens,
-            padding and the end-of-sentence token included.
-        window: pairs that are sorted by length together.
-        max_pairs: the most pairs in a batch; None means no limit but max_tokens.
-        seed: another seed, another order.
+            padding and the EOS token included.
+        window: number of pairs that are sorted by length together.
+        max_pairs: maximum number of pairs in a batch; None: no limit but max_tokens.
+        seed: another seed gives another order.
         pad_id, eos_id: the tokenizer's special ids.
     """
 
@@ -46,11 +80,11 @@ class BatchPlan:
         for name in ("max_tokens", "window", "max_pairs"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise UserError(f"{name}={value}, expected a whole number of at least 1")
+                raise UserError(f"{name}={value}, expected an integer of at least 1")
 
 
 class TokenBatches(Iterator[Batch]):
-    """An endless walk through a corpus, epoch after epoch, each pair once in each.
+    """An endless sequence of batches, epoch after epoch, each pair once in each.
 
     Raises:
         UserError: the corpus is empty.
@@ -71,12 +105,12 @@ class TokenBatches(Iterator[Batch]):
 
     @property
     def padding_share(self) -> float:
-        """Padding among all positions delivered so far, source and target together."""
+        """The share of padding in all batches so far, source and target together."""
         return 1 - self._filled / self._total if self._total else 0.0
 
     def state(self) -> dict[str, int]:
-        """The position before the next batch, and what it depends on."""
-        return {"epoch": self.epoch, "window": self.window, "index": self.index, **self._setting()}
+        """The position before the next batch, and the settings that it depends on."""
+        return {"epoch": self.epoch, "window": self.window, "index": self.index, **self._settings()}
 
     def restore(self, state: dict[str, int]) -> None:
         """Go to a position from `state`; the following batches are the same, bit by bit.
@@ -84,7 +118,7 @@ class TokenBatches(Iterator[Batch]):
         Raises:
             UserError: the position belongs to another corpus or plan.
         """
-        refuse_another_walk(state, self._setting())
+        check_same_order(state, self._settings())
         self.epoch, self.window, self.index = state["epoch"], state["window"], state["index"]
         self._rows = None
 
@@ -108,7 +142,7 @@ class TokenBatches(Iterator[Batch]):
         self._advance()
         return batch
 
-    def _setting(self) -> dict[str, int]:
+    def _settings(self) -> dict[str, int]:
         plan = self.plan
         most = plan.max_pairs or 0
         return {
@@ -131,7 +165,7 @@ class TokenBatches(Iterator[Batch]):
             self.epoch += 1
 
     def _load_window(self) -> Rows:
-        """Read a window and cut it: which pairs, and in which batches."""
+        """Read the pairs of a window and cut them into batches."""
         plan, size = self.plan, len(self.corpus)
         start = self.window * plan.window
         positions = np.arange(start, min(start + plan.window, size), dtype=np.int64)

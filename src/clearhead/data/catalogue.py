@@ -1,16 +1,61 @@
-"""Corpora that `clearhead data get` knows: where they lie, what they are, what one may do."""
+"""The corpora of `clearhead data get`: their addresses, files, sizes and licences."""
 
 import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
 
-from clearhead.data.remote import Corpus, Member, RemoteFile
 from clearhead.errors import UserError
 
 
+@dataclass(frozen=True)
+class Member:
+    """A file inside an archive; for a plain .gz file, its content.
+
+    Attributes:
+        name: its file name in the archive, without directories.
+        saved_as: its file name on disk.
+        sha256: the checksum of its content, where it is known.
+    """
+
+    name: str
+    saved_as: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """An archive (.zip or .gz) on the network, and the members that are unpacked.
+
+    `mirrors` are tried in order. Where `sha256` is None, the checksum of the first download is
+    saved next to the file and checked from then on.
+    """
+
+    name: str
+    mirrors: tuple[str, ...]
+    members: tuple[Member, ...]
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An entry of the catalogue; `spec` is the value of `--data`, with `{}` for the directory."""
+
+    title: str
+    pairs: str
+    size: str
+    licence: str
+    files: tuple[RemoteFile, ...]
+    spec: str
+    unit: str = "pairs"  # of what `pairs` counts
+    command: str = "clearhead train en_fr --data"  # that takes `spec`
+
+
 def find_corpus(name: str) -> Corpus:
-    """The entry of that name.
+    """The entry of this name.
 
     Raises:
-        UserError: there is none; the message has the nearest name and all names.
+        UserError: there is none; the message has the most similar name and all names.
     """
     if name in CATALOGUE:
         return CATALOGUE[name]
@@ -19,18 +64,48 @@ def find_corpus(name: str) -> Corpus:
     raise UserError(f"{name} is not in the catalogue{hint}; expected {', '.join(CATALOGUE)}")
 
 
-def _opus(corpus: str, version: str) -> tuple[RemoteFile, ...]:
+def attribution(spec: str) -> str:
+    """Title and licence of each corpus of the catalogue in a value of `--data`.
+
+    A corpus is recognised by the directory and the file name that `clearhead data get` creates.
+    """
+    named = endings(spec)
+    return "; ".join(
+        f"{corpus.title}, {corpus.licence}"
+        for name, corpus in CATALOGUE.items()
+        if named & endings(corpus.spec.format(name))
+    )
+
+
+def endings(spec: str) -> set[tuple[str, ...]]:
+    """The last directory and the name of each file in a value of `--data`; ("grammar",) of ours."""
+    return {
+        ("grammar",) if part.startswith("grammar:") else Path(part).parts[-2:]
+        for part in re.split(r" \+ |,", spec)
+    }
+
+
+def _opus(corpus: str, version: str, sha256: str | None = None) -> tuple[RemoteFile, ...]:
     path = f"{corpus}/{version}/moses/en-fr.txt.zip"
     sides = (f"{corpus}.en-fr.{language}" for language in ("en", "fr"))
     mirrors = (
         f"https://object.pouta.csc.fi/OPUS-{path}",
         f"https://opus.nlpl.eu/download.php?f={path}",
     )
-    return (RemoteFile("en-fr.txt.zip", mirrors, tuple(Member(side, side) for side in sides)),)
+    members = tuple(Member(side, side) for side in sides)
+    return (RemoteFile("en-fr.txt.zip", mirrors, members, sha256),)
 
 
+# From the metadata of `datasets` for opus_books, en-fr (12,009,501 bytes).
+OPUS_BOOKS_V1 = "3b9eade0b11d6cc280502cbe52908ec476d9faa3bb589e70cf3ee1e44fcfc473"
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 MULTI30K_SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+
+
+# From torchtext. A file without a checksum here gets one at its first download.
+MULTI30K_SHA256 = {
+    "test_2016_flickr.en": "399a4382932c1aadd3ceb9bef1008d388a64c76d4ae4e9d4728c6f4301cac182",
+}
 
 
 def _multi30k(split: str, language: str) -> RemoteFile:
@@ -41,7 +116,7 @@ def _multi30k(split: str, language: str) -> RemoteFile:
         f"https://cdn.jsdelivr.net/gh/multi30k/dataset@{MULTI30K_COMMIT}/{path}",
         f"https://github.com/multi30k/dataset/raw/master/{path}",
     )
-    return RemoteFile(f"{name}.gz", mirrors, (Member(name, name),))
+    return RemoteFile(f"{name}.gz", mirrors, (Member(name, name, MULTI30K_SHA256.get(name)),))
 
 
 TATOEBA_2019 = Member(
@@ -56,6 +131,15 @@ TATOEBA_MIRRORS = (
 )
 MANYTHINGS = ("https://www.manythings.org/anki/fra-eng.zip",)
 EUROPARL = "proceedings of the European Parliament; no copyright restriction is known"
+
+SCANPY = "https://github.com/scverse/scanpy/archive/refs/tags/1.11.5.zip"
+CELLS = Member(
+    "10x_pbmc68k_reduced.h5ad",
+    "10x_pbmc68k_reduced.h5ad",
+    sha256="e71d41e737c941559b7c57c9243bdb3d2c889c2adfdf00e3422ac6b46783676f",
+)
+K12 = "GCF_000005845.2_ASM584v2"
+K12_ADDRESS = f"https://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/{K12}/{K12}_genomic.fna.gz"
 
 CATALOGUE: dict[str, Corpus] = {
     "tatoeba": Corpus(
@@ -89,7 +173,7 @@ CATALOGUE: dict[str, Corpus] = {
         pairs="127,085",
         size="about 12 MB",
         licence="for personal, educational and research use; cite OPUS (Tiedemann, 2012)",
-        files=_opus("Books", "v1"),
+        files=_opus("Books", "v1", OPUS_BOOKS_V1),
         spec="{0}/Books.en-fr.en,{0}/Books.en-fr.fr",
     ),
     "europarl": Corpus(
@@ -107,5 +191,25 @@ CATALOGUE: dict[str, Corpus] = {
         licence=f"{EUROPARL}; cite Koehn (2005) and OPUS",
         files=_opus("Europarl", "v7"),
         spec="{0}/Europarl.en-fr.en,{0}/Europarl.en-fr.fr",
+    ),
+    "pbmc68k": Corpus(
+        title="blood cells, 765 genes, ten types (from the source of scanpy 1.11.5)",
+        pairs="700",
+        size="a few MB",
+        licence="BSD-3-Clause (scanpy); cite Zheng et al. (2017)",
+        files=(RemoteFile("scanpy-1.11.5.zip", (SCANPY,), (CELLS,)),),
+        spec="{}/10x_pbmc68k_reduced.h5ad",
+        unit="cells",
+        command="clearhead bio cells train",
+    ),
+    "ecoli-genome": Corpus(
+        title="Escherichia coli K-12 MG1655, for masked-language-model pre-training",
+        pairs="1",
+        size="1.4 MB",
+        licence="RefSeq, public domain; cite NC_000913.3",
+        files=(RemoteFile(f"{K12}.fna.gz", (K12_ADDRESS,), (Member("genome.fna", "genome.fna"),)),),
+        spec="{}/genome.fna",
+        unit="chromosome",
+        command="clearhead bio dna pretrain",
     ),
 }

@@ -1,6 +1,6 @@
-"""From what a user writes after `--data` to a stream of pairs.
+"""From the value of `--data` to a stream of pairs.
 
-| written | read as |
+| value | corpus |
 |---|---|
 | `pairs.tsv`, `pairs.txt` | source TAB target (TAB attribution) |
 | `text.en,text.fr` | two files, line by line |
@@ -8,24 +8,23 @@
 | `pairs.jsonl` | one JSON object a line |
 | `hf:NAME[:CONFIG][:SPLIT]` | Hugging Face data set, by name or directory |
 | `grammar:SPLIT:COUNT[:SEED]` | the built-in grammar |
-| `pairs.tsv + memory.tmx + …` | one after the other |
+| `grammar:wide:SPLIT:COUNT[:SEED]` | the same with a large lexicon, numbers, dates and names |
+| `pairs.tsv + memory.tmx + …` | the pairs of all, one corpus after the other |
 
 Every file may be compressed: `pairs.tsv.gz`.
 """
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
-from clearhead.data.aligned import AlignedPairs
-from clearhead.data.grammar_pairs import parse_grammar
 from clearhead.data.huggingface import HuggingFacePairs, parse_name
-from clearhead.data.joined import JoinedPairs
 from clearhead.data.jsonl import JsonlPairs
-from clearhead.data.pairs import Pairs
+from clearhead.data.pairs import JoinedPairs, Pair, Pairs
+from clearhead.data.plain_text import AlignedPairs, TsvPairs
 from clearhead.data.tmx import TmxPairs
-from clearhead.data.tsv import TsvPairs
 from clearhead.errors import UserError
 
 READERS: dict[str, Callable[[Path, str, str], Pairs]] = {
@@ -37,11 +36,11 @@ READERS: dict[str, Callable[[Path, str, str], Pairs]] = {
 
 
 def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr") -> Pairs:
-    """Open a corpus; the result can be iterated any number of times and streams.
+    """Open a corpus, whose pairs are streamed and can be iterated any number of times.
 
     Raises:
-        UserError: at once for an unknown form or a missing file; while iterating
-            for what is wrong inside.
+        UserError: at once for an unknown form or a missing file; while iterating, for an
+            error in the corpus.
     """
     text = str(spec)
     if len(parts := named_corpora(text)) > 1:
@@ -51,18 +50,18 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
         return HuggingFacePairs(name, config, split, source_lang, target_lang)
     if text.startswith("grammar:"):
         return parse_grammar(text)
-    if "," in text and not Path(text).exists():
+    if "," in text and not os.path.exists(text):
         return _open_two(text)
     return _open_one(_existing(text), source_lang, target_lang)
 
 
 def named_corpora(spec: str) -> list[str]:
-    """`a.tsv + b.tmx` -> both; anything else, a file with such a name included, is one.
+    """The corpora of `a.tsv + b.tmx`; an existing file with " + " in its name is one.
 
     Raises:
-        UserError: a side of a plus is empty.
+        UserError: there is no corpus before or after a plus.
     """
-    parts = [spec] if Path(spec).exists() else [part.strip() for part in spec.split(" + ")]
+    parts = [spec] if os.path.exists(spec) else [part.strip() for part in spec.split(" + ")]
     if len(parts) > 1 and not all(parts):
         raise UserError(f"{spec!r}: expected a corpus on both sides of '+'")
     return parts
@@ -89,20 +88,65 @@ def _open_two(spec: str) -> Pairs:
 
 def _existing(name: str) -> Path:
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(name):  # unlike Path.is_dir, it accepts a name of any length
         raise UserError(
             f"{name} is a directory, expected a file ({', '.join(READERS)}) or SOURCE,TARGET"
         )
-    if not path.exists():
-        raise UserError(f"{name} does not exist{_near(path)}; expected the path of a corpus file")
+    if not os.path.exists(name):
+        near = _near(path)
+        raise UserError(f"{name[:200]} does not exist{near}; expected the path of a corpus file")
     return path
 
 
 def _near(path: Path) -> str:
-    """Names in the same directory that were perhaps meant."""
+    """Similar names in the same directory."""
     try:
         names = os.listdir(path.parent)
     except OSError:
         return f", nor does the directory {path.parent}"
     close = difflib.get_close_matches(path.name, names, n=3)
     return f" (near names: {', '.join(close)})" if close else ""
+
+
+class GrammarPairs(Pairs):
+    """The first `count` sentences that a built-in grammar generates for a split and a seed.
+
+    `grammar:` alone is the small grammar, whose pairs stay the same for a seed; `grammar:wide:`
+    has the wide lexicon and the productions for numbers, dates, times, money, measures and names.
+    """
+
+    unit = "pair"
+
+    def __init__(self, split: str, count: int, seed: int = 0, grammar: str = "small") -> None:
+        self.split, self.count, self.seed, self.grammar = split, count, seed, grammar
+        self.name = f"grammar:{'wide:' if grammar == 'wide' else ''}{split}:{count}:{seed}"
+
+    def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
+        from clearhead.data.grammar import GRAMMARS
+
+        pairs = islice(GRAMMARS[self.grammar](self.split, self.seed), self.count)
+        for number, pair in enumerate(pairs, start=1):
+            self.row = number
+            yield Pair(pair.source, pair.target)
+
+
+def parse_grammar(spec: str) -> GrammarPairs:
+    """Read `grammar:SPLIT:COUNT[:SEED]`, for example `grammar:wide:train:20000`.
+
+    Raises:
+        UserError: it has another form.
+    """
+    parts = spec.split(":")[1:]
+    grammar = "wide" if parts[0] == "wide" else "small"
+    split, *numbers = parts[1:] if grammar == "wide" and parts[1:] else parts
+    if len(numbers) not in (1, 2) or not split or not all(map(_is_number, numbers)):
+        raise UserError(
+            f"{spec}: expected grammar:SPLIT:COUNT or grammar:SPLIT:COUNT:SEED, "
+            "for example grammar:train:20000, or the same with grammar:wide:"
+        )
+    count, seed = (*map(int, numbers), 0)[:2]
+    return GrammarPairs(split, count, seed, grammar)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -1,34 +1,43 @@
-"""Fetching a corpus of the catalogue: mirrors in turn, checked by sha256, then unpacked."""
+"""Downloading a corpus of the catalogue: mirrors in turn, sha256 checked, members unpacked.
 
+Only members that the catalogue names are unpacked, under the names in the catalogue: an archive
+cannot choose where its content is written.
+"""
+
+import gzip
+import hashlib
 import re
-from collections.abc import Callable
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO, cast
 
-from clearhead.data.partial import Partial
-from clearhead.data.remote import Corpus, RemoteFile
-from clearhead.data.transfer import Report, TransferFailed, transfer
-from clearhead.data.unpack import check_members, sha256_of, unpack
+from clearhead.data.catalogue import Corpus, Member, RemoteFile
+from clearhead.data.transfer import Partial, Report, TransferFailed, transfer
 from clearhead.errors import UserError
-from clearhead.files import atomic_write
+from clearhead.files import atomic_save, atomic_write
 
 ATTEMPTS = 5
-"""Times that a mirror which breaks off is asked for the rest."""
+"""How often a mirror is asked for the rest of an interrupted download."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError)
 
 
 def download_corpus(
     corpus: Corpus, directory: Path, report: Callable[[str, int, int | None], None]
 ) -> str:
-    """Bring every file of a corpus to `directory` and unpack it there.
+    """Download every file of a corpus to `directory` and unpack it there.
 
-    What is there already is checked and not fetched again, so a file that was
-    put there by hand serves as well.
+    A file that exists is checked and not downloaded again, even if it was copied there by hand.
 
     Args:
         report: called with a file's name, its bytes so far, and its size if known.
 
     Returns:
-        What `--data` takes to train on it.
+        The value of `--data` that trains on it.
 
     Raises:
         UserError: no mirror delivers, or a checksum differs.
@@ -40,10 +49,10 @@ def download_corpus(
 
 
 def fetch(file: RemoteFile, directory: Path, report: Report) -> Path:
-    """Bring one file to `directory`, checked; returns its path.
+    """Download one file to `directory` and check it; returns its path.
 
     Raises:
-        UserError: no mirror delivers; the file that is there has another checksum.
+        UserError: no mirror delivers, or the existing file has another checksum.
     """
     path = directory / file.name
     if path.exists():
@@ -65,15 +74,15 @@ def _fetch_from_mirrors(file: RemoteFile, path: Path, report: Report) -> None:
         except TransferFailed as failure:
             reasons.append(f"{url} ({failure})")
     raise UserError(
-        f"could not get {file.name}: {'; '.join(reasons)}; try again later (what has arrived is "
-        f"kept), or get the file by other means, put it at {path} and run the command again"
+        f"could not get {file.name}: {'; '.join(reasons)}; try again later (the part that "
+        f"has been downloaded is kept), or copy the file to {path} and run the command again"
     )
 
 
 def _fetch_from(url: str, file: RemoteFile, path: Path, report: Report) -> None:
-    """Ask one mirror until the whole file is there and right, or clearly will not be."""
+    """Request the file from one mirror until it is complete and correct, or attempts run out."""
     part = Partial(path)
-    failure = TransferFailed("not asked")
+    failure = TransferFailed("no attempt was made")
     for _ in range(ATTEMPTS):
         try:
             continued = transfer(url, part, report)
@@ -88,7 +97,7 @@ def _fetch_from(url: str, file: RemoteFile, path: Path, report: Report) -> None:
             return
         part.discard()
         failure = TransferFailed(trouble)
-        if not continued:  # what came in one piece will not come out differently
+        if not continued:  # a complete download would be the same again
             break
     raise failure
 
@@ -106,7 +115,7 @@ def _trouble(path: Path, file: RemoteFile, note: Path) -> str | None:
 
 
 def _note(path: Path) -> Path:
-    """Where the checksum of the first download is kept, in the form of `sha256sum -c`."""
+    """The file with the checksum of the first download, in the format of `sha256sum -c`."""
     return path.with_name(f"{path.name}.sha256")
 
 
@@ -115,3 +124,69 @@ def _noted(note: Path) -> str:
     if not words or not re.fullmatch("[0-9a-f]{64}", words[0]):
         raise UserError(f"{note} holds no sha256 checksum; delete it and run the command again")
     return words[0]
+
+
+def unpack(archive: Path, members: Sequence[Member], directory: Path) -> list[Path]:
+    """Write each member into `directory`, atomically; returns their paths.
+
+    Raises:
+        UserError: the archive is damaged, or a member is missing or has changed.
+    """
+    if trouble := check_members(archive, members, archive.name):
+        raise UserError(f"{archive}: {trouble}; delete it and download it again")
+    paths = []
+    for member in members:
+        path = directory / member.saved_as
+        with _opened(archive, member, archive.name) as stream:
+            atomic_save(path, partial(_copy, stream))
+        paths.append(path)
+    return paths
+
+
+def check_members(archive: Path, members: Sequence[Member], name: str) -> str | None:
+    """What is wrong with an archive, or None: damage, a missing member, a wrong checksum.
+
+    Args:
+        name: its extension decides the kind of archive, whatever `archive` is called.
+    """
+    for member in members:
+        try:
+            with _opened(archive, member, name) as stream:
+                found = _sha256(stream)
+        except KeyError:
+            return f"it has no member {member.name}"
+        except DAMAGED as error:
+            return f"it is not a complete {Path(name).suffix} archive ({error})"
+        if member.sha256 not in (None, found):
+            return f"wrong checksum: {member.name} has sha256 {found}, expected {member.sha256}"
+    return None
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file, as hexadecimal digits."""
+    with path.open("rb") as stream:
+        return _sha256(stream)
+
+
+@contextmanager
+def _opened(archive: Path, member: Member, name: str) -> Iterator[IO[bytes]]:
+    """The content of a member; KeyError if there is none of this name."""
+    if not name.endswith(".zip"):
+        with gzip.open(archive, "rb") as content:
+            yield cast(IO[bytes], content)
+        return
+    with zipfile.ZipFile(archive) as whole:
+        found = [full for full in whole.namelist() if full.rpartition("/")[2] == member.name]
+        if not found:
+            raise KeyError(member.name)
+        with zipfile.Path(whole, found[0]).open("rb") as stream:
+            yield stream
+
+
+def _sha256(stream: IO[bytes]) -> str:
+    return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def _copy(stream: IO[bytes], path: Path) -> None:
+    with path.open("wb") as target:
+        shutil.copyfileobj(stream, target, 1 << 20)

@@ -1,8 +1,9 @@
-"""FASTA: a line `>name description`, then a sequence on one or several lines; again and again.
+"""FASTA: records of a line `>name description` and a sequence on one or several lines.
 
-Strict, for a sequence that was read wrongly gives numbers that look right. Letters are made upper
-case (lower case only marks repeats), white space inside a sequence is left out, and one `*` at its
-end, the stop of translation, is dropped. Whatever else is no letter, `-` or `.` is an error.
+The reader is strict, because a misread sequence produces plausible results. Letters are converted
+to upper case (lower case only marks repeats), white space inside a sequence is ignored, and one
+`*` at its end, the stop of translation, is dropped. Any other character than letters, `-` and `.`
+is an error.
 """
 
 import re
@@ -25,7 +26,7 @@ class Record(NamedTuple):
 
 
 def is_fasta(name: str) -> bool:
-    """Whether a file is called as FASTA files are, compressed or not."""
+    """True for the file names of FASTA, compressed or not."""
     return name.removesuffix(".gz").lower().endswith(ENDINGS)
 
 
@@ -34,8 +35,7 @@ def read_fasta(lines: Iterable[str], origin: str) -> Iterator[Record]:
 
     Raises:
         UserError: while iterating: a sequence without a header, a header without a name or a
-            sequence, a character that is none of a sequence's. Names the line and what belongs
-            there.
+            sequence, a character that cannot be in a sequence. The message names the line.
     """
     header, started, parts = "", 0, list[str]()
     number = 0
@@ -45,7 +45,7 @@ def read_fasta(lines: Iterable[str], origin: str) -> Iterator[Record]:
                 yield _record(header, parts, f"{origin}, line {started}")
             header, started, parts = line[1:].strip(), number, []
             if not header:
-                raise UserError(f"{origin}, line {number}: a header without a name; {_FORM}")
+                raise UserError(f"{origin}, line {number}: the header has no name; {_FORM}")
         elif letters := "".join(line.split()):
             if not started:
                 raise UserError(f"{origin}, line {number}: {line[:30]!r} has no header; {_FORM}")
@@ -66,14 +66,12 @@ def _record(header: str, parts: list[str], place: str) -> Record:
 def _checked(letters: str, place: str) -> str:
     if found := _FOREIGN.search(letters.removesuffix("*")):
         raise UserError(
-            f"{place}: {found[0]!r} (letter {found.start() + 1}) is none of a sequence's "
-            "characters; expected letters, '-', '.', and '*' only at the end"
+            f"{place}: {found[0]!r} (letter {found.start() + 1}) cannot be in a "
+            "sequence; expected letters, '-', '.', and '*' only at the end"
         )
     return letters
 
 
 def _check_stop(parts: list[str], place: str) -> None:
     if parts and parts[-1].endswith("*"):
-        raise UserError(
-            f"{place}: the sequence goes on after its '*'; expected '*' only at the end"
-        )
+        raise UserError(f"{place}: the sequence continues after '*'; expected '*' only at the end")

@@ -1,20 +1,18 @@
 """Translation data sets of the Hugging Face hub, by name or from a local directory."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clearhead.data.jsonl import pair_from_record
 from clearhead.data.pairs import Pair, Pairs
-from clearhead.data.records import pair_from_record
 from clearhead.errors import UserError
 
 SPLITS = ("train", "validation", "valid", "dev", "test")
 
 
-@dataclass
 class HuggingFacePairs(Pairs):
-    """The rows of one split, in one of the forms of `records.pair_from_record`.
+    """The rows of one split, in one of the forms of `jsonl.pair_from_record`.
 
     A directory written by `save_to_disk` and a directory of data files are read
     from disk; any other name is streamed from the hub.
@@ -24,16 +22,24 @@ class HuggingFacePairs(Pairs):
             is not found, or the rows have another form.
     """
 
-    name: str
-    config: str | None = None
-    split: str = "train"
-    source_lang: str = "en"
-    target_lang: str = "fr"
+    unit = "row"
 
-    def rows(self) -> Iterator[Pair]:  # noqa: D102 (said by Pairs)
+    def __init__(
+        self,
+        data_set: str,
+        config: str | None = None,
+        split: str = "train",
+        source_lang: str = "en",
+        target_lang: str = "fr",
+    ) -> None:
+        self.data_set, self.config, self.split = data_set, config, split
+        self.source_lang, self.target_lang = source_lang, target_lang
+        self.name = f"{data_set} ({split})"
+
+    def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         for number, record in enumerate(self._records(), start=1):
-            place = f"{self.name} ({self.split}), row {number}"
-            yield pair_from_record(record, place, self.source_lang, self.target_lang)
+            self.row = number
+            yield pair_from_record(record, self.location, self.source_lang, self.target_lang)
 
     def _records(self) -> Iterator[Any]:
         try:
@@ -42,17 +48,17 @@ class HuggingFacePairs(Pairs):
             raise
         except (OSError, ValueError, KeyError) as error:
             raise UserError(
-                f"cannot load {self.name} (split {self.split}): {_first_line(error)}; "
+                f"cannot load {self.data_set} (split {self.split}): {_first_line(error)}; "
                 "check the name, the split and the network, or give a local directory"
             ) from error
 
     def _load(self) -> Iterable[Any]:
         datasets = _import_datasets()
-        if _is_saved_data_set(Path(self.name)):
-            return self._pick_split(datasets.load_from_disk(self.name))
-        streaming = not Path(self.name).is_dir()
+        if _is_saved_data_set(Path(self.data_set)):
+            return self._pick_split(datasets.load_from_disk(self.data_set))
+        streaming = not Path(self.data_set).is_dir()
         loaded: Iterable[Any] = datasets.load_dataset(
-            self.name, self.config, split=self.split, streaming=streaming
+            self.data_set, self.config, split=self.split, streaming=streaming
         )
         return loaded
 
@@ -60,7 +66,7 @@ class HuggingFacePairs(Pairs):
         if not isinstance(loaded, dict):  # one split was saved by itself
             return loaded
         if self.split not in loaded:
-            raise ValueError(f"it has the splits {', '.join(loaded)}")
+            raise ValueError(f"its splits are {', '.join(loaded)}")
         return loaded[self.split]
 
 

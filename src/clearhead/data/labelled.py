@@ -1,6 +1,6 @@
-"""Texts with a label, words with a label each: what a model is fine-tuned on.
+"""Labelled texts and labelled words, on which a model is fine-tuned, and the set of their labels.
 
-They are held in memory: a hundred thousand texts of a hundred words are some 100 MB.
+They are held in memory: a hundred thousand texts of a hundred words take about 100 MB.
 """
 
 from collections import Counter
@@ -10,13 +10,12 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from clearhead.data.permutation import Permutation
-from clearhead.data.table import read_table, text_of
+from clearhead.data.ordering import Permutation
 from clearhead.errors import UserError
 
 
 class LabelledText(NamedTuple):
-    """A text, perhaps a second one that goes with it, and what they are."""
+    """A text, or a pair of texts, with one label."""
 
     place: str  # FILE, line N
     text: str
@@ -25,17 +24,17 @@ class LabelledText(NamedTuple):
 
     @property
     def labels(self) -> list[str]:
-        """Its one label."""
+        """The label, as a list."""
         return [self.label]
 
     @property
     def content(self) -> str:
-        """The texts."""
+        """The text or texts: equal contents are duplicates."""
         return self.text if self.pair is None else f"{self.text}\t{self.pair}"
 
 
 class LabelledWords(NamedTuple):
-    """Words (or residues, or bases) and the label of each; None is not to be learned or scored."""
+    """Words (or residues, or bases) and a label for each; None is neither learned nor scored."""
 
     place: str
     words: list[str]
@@ -43,17 +42,17 @@ class LabelledWords(NamedTuple):
 
     @property
     def labels(self) -> list[str]:
-        """All that count."""
+        """The labels that are not None."""
         return [tag for tag in self.tags if tag is not None]
 
     @property
     def content(self) -> str:
-        """The words."""
+        """The words: equal contents are duplicates."""
         return "\t".join(self.words)
 
 
 class Labelled(Protocol):
-    """Anything that has labels and stands somewhere."""
+    """An example with its labels and its location in a file."""
 
     @property
     def place(self) -> str:
@@ -61,50 +60,18 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> list[str]:
-        """Its labels."""
+        """The labels that count."""
 
     @property
     def content(self) -> str:
-        """What is labelled."""
+        """The labelled text; equal contents are duplicates."""
 
 
 Item = TypeVar("Item", bound=Labelled)
 
 
-def read_labelled_texts(
-    path: str | Path, text: str = "text", label: str = "label", pair: str | None = None
-) -> list[LabelledText]:
-    """All rows of a CSV, TSV or JSONL file, by the names of its columns.
-
-    Raises:
-        UserError: what `read_table` refuses, an unknown column (with those that there are),
-            an empty text or label (with the line), or a file without rows.
-    """
-    found = [
-        LabelledText(
-            row.place,
-            text_of(row, text),
-            text_of(row, pair) if pair else None,
-            text_of(row, label).strip(),
-        )
-        for row in read_table(path)
-    ]
-    return some(found, path)
-
-
-def some(items: list[Item], path: str | Path) -> list[Item]:
-    """The items, if there are any.
-
-    Raises:
-        UserError: there are none.
-    """
-    if not items:
-        raise UserError(f"{path} holds no labelled example; expected one a row")
-    return items
-
-
 def label_set(items: Iterable[Labelled], path: str | Path) -> list[str]:
-    """The labels that occur, in order: numbers by size, other names by the alphabet.
+    """The labels that occur, sorted: as integers if all are, otherwise alphabetically.
 
     Raises:
         UserError: fewer than two occur.
@@ -113,17 +80,17 @@ def label_set(items: Iterable[Labelled], path: str | Path) -> list[str]:
     if len(names) < 2:
         raise UserError(
             f"{path}: the only label is {', '.join(map(repr, names)) or 'none'}; there is nothing "
-            "to tell apart, give data with two or more"
+            "to distinguish; give data with two or more"
         )
     numbers = all(name.isdecimal() for name in names)
     return sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
 
 
 def check_labels(items: Iterable[Labelled], known: Sequence[str]) -> None:
-    """Every label must be one that training knows.
+    """Check that every label is one of the labels of the training data.
 
     Raises:
-        UserError: one is not; with its line and those that are known.
+        UserError: one is not; the message has its line and the known labels.
     """
     names = set(known)
     for item in items:
@@ -136,29 +103,30 @@ def check_labels(items: Iterable[Labelled], known: Sequence[str]) -> None:
 
 
 def split_off(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
-    """What is left for training, and a share of every label set aside to judge by.
+    """Split items into those for training and a share of each label for validation.
 
-    Seeded: the same items every time. Items of the same content stay together, or what was
-    learned by heart would look like understanding. An item counts for its most frequent label.
+    The same seed splits the same items in the same way. Items of equal content stay on one side:
+    otherwise memorised examples would raise the score. An item of several labels counts for the
+    most frequent one.
 
     Raises:
-        UserError: a share outside 0 … 1, or one that leaves nothing on a side.
+        UserError: a share outside 0 … 1, or one that leaves no item on a side.
     """
-    groups: dict[str, dict[str, list[int]]] = {}  # label -> content -> numbers of items
+    groups: dict[str, dict[str, list[int]]] = {}  # label -> content -> indices of items
     homes: dict[str, str] = {}
-    for number, item in enumerate(items):
+    for index, item in enumerate(items):
         most = Counter(item.labels).most_common(1)
         home = homes.setdefault(item.content, most[0][0] if most else "")
-        groups.setdefault(home, {}).setdefault(item.content, []).append(number)
+        groups.setdefault(home, {}).setdefault(item.content, []).append(index)
     aside: set[int] = set()
     for rank, name in enumerate(sorted(groups)):
         same = list(groups[name].values())
         chosen = Permutation(len(same), seed, rank)(np.arange(round(share * len(same))))
-        aside.update(number for place in chosen.tolist() for number in same[place])
+        aside.update(index for group in chosen.tolist() for index in same[group])
     if not 0 < len(aside) < len(items):
         raise UserError(
-            f"data.dev_share={share} of {len(items)} examples leaves nothing on one side; "
+            f"data.dev_share={share} of {len(items)} examples leaves no example on one side; "
             "give more data, another share, or a file of its own as data.dev"
         )
-    kept = [item for number, item in enumerate(items) if number not in aside]
-    return kept, [items[number] for number in sorted(aside)]
+    kept = [item for index, item in enumerate(items) if index not in aside]
+    return kept, [items[index] for index in sorted(aside)]

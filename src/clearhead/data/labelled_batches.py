@@ -1,7 +1,7 @@
-"""Batches of labelled examples in a random order that can be taken up at any batch.
+"""Batches of labelled examples in a random order that can be resumed at any batch.
 
-As in `batching`, an epoch's order is a pure function of (seed, epoch): the examples are permuted,
-cut into windows, sorted by length within each and cut into batches, which are shuffled.
+As in `batching`, the order of an epoch is a pure function of (seed, epoch): the examples are
+permuted, cut into windows, sorted by length within each and cut into batches, which are shuffled.
 """
 
 import hashlib
@@ -9,22 +9,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clearhead.data.permutation import Permutation
-from clearhead.data.sorting import cut_by_tokens
-from clearhead.data.walk import refuse_another_walk
+from clearhead.data.ordering import Ints, Permutation, check_same_order, cut_by_tokens
 
-Ints = NDArray[np.int64]
-NOTHING = -100  # a place whose label does not count; what torch's cross-entropy ignores
-WINDOW = 50  # batches that are sorted by length together
+NOTHING = -100
+"""The label of a position that is not learned: torch's cross-entropy ignores it."""
+WINDOW = 50
+"""Batches that are sorted by length together."""
 
 
 class Example(NamedTuple):
-    """A text as ids, signs included, and what is to be said of it.
+    """A text as ids, special tokens included, and its labels.
 
-    `segments` are 0 and 1 for a pair of texts, else None; `targets` is one label's number for
-    a text, or one for every piece, `NOTHING` where none counts.
+    `segments` are 0 and 1 for a pair of texts, otherwise None; `targets` is the index of one
+    label for the text, or of one label for each token, `NOTHING` where none is learned.
     """
 
     ids: Sequence[int]
@@ -41,19 +39,19 @@ class LabelledBatch(NamedTuple):
 
 
 def pad(examples: Sequence[Example], pad_id: int) -> LabelledBatch:
-    """Examples of one kind, filled up to the longest."""
+    """Examples of one kind, padded to the longest."""
     pairs = examples[0].segments is not None
     one_each = len(examples[0].targets) == 1 < len(examples[0].ids)
     targets = [example.targets for example in examples]
     return LabelledBatch(
-        _filled([example.ids for example in examples], pad_id),
-        _filled([example.segments or () for example in examples], 0) if pairs else None,
-        np.array(targets, dtype=np.int64)[:, 0] if one_each else _filled(targets, NOTHING),
+        _padded([example.ids for example in examples], pad_id),
+        _padded([example.segments or () for example in examples], 0) if pairs else None,
+        np.array(targets, dtype=np.int64)[:, 0] if one_each else _padded(targets, NOTHING),
     )
 
 
 class LabelledBatches(Iterator[LabelledBatch]):
-    """An endless walk through examples in memory, each once an epoch."""
+    """An endless sequence of batches of examples in memory, each example once an epoch."""
 
     def __init__(
         self, examples: Sequence[Example], max_tokens: int, max_texts: int, seed: int, pad_id: int
@@ -63,16 +61,16 @@ class LabelledBatches(Iterator[LabelledBatch]):
         self.lengths = np.array([len(example.ids) for example in examples], dtype=np.int64)
         self.digest = _digest(examples)
         self.epoch = self.index = 0
-        self._epochs_batches: list[Ints] | None = None
+        self._of_epoch: list[Ints] | None = None
 
     @property
     def batches_an_epoch(self) -> int:
-        """How many there are in this epoch; the next may have one more or less."""
+        """Batches in this epoch; the next may have more or fewer."""
         return len(self._batches())
 
     def state(self) -> dict[str, int]:
-        """The position before the next batch, and what it depends on."""
-        return {"epoch": self.epoch, "index": self.index, **self._setting()}
+        """The position before the next batch, and the settings that it depends on."""
+        return {"epoch": self.epoch, "index": self.index, **self._settings()}
 
     def restore(self, state: dict[str, int]) -> None:
         """Go to a position from `state`; the following batches are the same, bit by bit.
@@ -80,19 +78,19 @@ class LabelledBatches(Iterator[LabelledBatch]):
         Raises:
             UserError: the position belongs to other data or other batches.
         """
-        refuse_another_walk(state, self._setting())
+        check_same_order(state, self._settings())
         self.epoch, self.index = state["epoch"], state["index"]
-        self._epochs_batches = None
+        self._of_epoch = None
 
     def __next__(self) -> LabelledBatch:
         batches = self._batches()
         chosen = [self.examples[i] for i in batches[self.index].tolist()]
         self.index += 1
         if self.index == len(batches):
-            self.epoch, self.index, self._epochs_batches = self.epoch + 1, 0, None
+            self.epoch, self.index, self._of_epoch = self.epoch + 1, 0, None
         return pad(chosen, self.pad_id)
 
-    def _setting(self) -> dict[str, int]:
+    def _settings(self) -> dict[str, int]:
         return {
             "seed": self.seed,
             "max_tokens": self.max_tokens,
@@ -102,9 +100,9 @@ class LabelledBatches(Iterator[LabelledBatch]):
         }
 
     def _batches(self) -> list[Ints]:
-        if self._epochs_batches is None:
-            self._epochs_batches = self._cut()
-        return self._epochs_batches
+        if self._of_epoch is None:
+            self._of_epoch = self._cut()
+        return self._of_epoch
 
     def _cut(self) -> list[Ints]:
         size = len(self.examples)
@@ -120,16 +118,16 @@ class LabelledBatches(Iterator[LabelledBatch]):
         return [batches[i] for i in shuffle(np.arange(len(batches))).tolist()]
 
 
-def _filled(rows: Sequence[Sequence[int]], filling: int) -> Ints:
-    out = np.full((len(rows), max(map(len, rows))), filling, dtype=np.int64)
+def _padded(rows: Sequence[Sequence[int]], value: int) -> Ints:
+    out = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for line, row in zip(out, rows, strict=True):
         line[: len(row)] = row
     return out
 
 
 def _digest(examples: Sequence[Example]) -> int:
-    sums = hashlib.sha256()
+    digest = hashlib.sha256()
     for ids, segments, targets in examples:
         for part in (ids, segments or (), targets):
-            sums.update(np.array([len(part), *part], dtype=np.int64).tobytes())
-    return int(sums.hexdigest()[:15], 16)
+            digest.update(np.array([len(part), *part], dtype=np.int64).tobytes())
+    return int(digest.hexdigest()[:15], 16)

@@ -1,8 +1,8 @@
-"""Lines of a text file, read the one way that keeps two languages in step.
+"""Lines of a text file, read so that two languages stay aligned.
 
 `str.splitlines` and text mode would also split on U+2028, U+0085 and lone
-carriage returns, which are ordinary characters inside a sentence: after the
-first of them every following line would meet the wrong translation. So bytes
+carriage returns, which are ordinary characters inside a sentence: from the
+first of them on, each line would be paired with the wrong translation. So bytes
 are split on `\\n` alone, and only then decoded.
 """
 
@@ -16,6 +16,8 @@ from typing import IO, cast
 
 from clearhead.errors import UserError
 
+MOST_LINE = 1 << 26
+"""Maximum bytes of a line; a file without line ends would fill the memory."""
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_FEEDS = re.compile(r"[ \t]*[\r\n]+[ \t\r\n]*")
@@ -25,15 +27,18 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without their ends; memory holds one line.
 
     The `\\r` of a `\\r\\n` end and a byte order mark at the start are dropped; every
-    other character, no-break spaces included, stays. A last line needs no `\\n`.
-    A name that ends with `.gz` is decompressed on the way.
+    other character, no-break spaces included, stays. The last line needs no `\\n`.
+    A file whose name ends with `.gz` is decompressed.
 
     Raises:
-        UserError: the file cannot be read, or is not UTF-8 (with line and byte).
+        UserError: the file cannot be read, is not UTF-8 (with line and byte), or has a line
+            of more than MOST_LINE bytes.
     """
     offset = 0
     with open_binary(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), start=1):
+            if len(raw) > MOST_LINE:
+                raise too_long(f"{path}, line {number}")
             start = offset
             offset += len(raw)
             if number == 1:
@@ -46,20 +51,28 @@ def read_lines(path: str | Path) -> Iterator[str]:
             yield _decode(_without_end(raw), path, number, start)
 
 
+def too_long(place: str) -> UserError:
+    """The error for a line that is longer than any text."""
+    return UserError(
+        f"{place}: more than {MOST_LINE >> 20} MB without a line end; expected a text file with a "
+        "sentence or a paragraph on each line: break it into lines"
+    )
+
+
 @contextmanager
 def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file, or what a `.gz` file holds, for reading bytes.
+    """Open a file, or the content of a `.gz` file, for reading bytes.
 
     Raises:
-        UserError: the file is missing, unreadable, or a broken gzip file; also
-            when that shows only while the caller is reading.
+        UserError: the file is missing, unreadable, or a damaged gzip file, even if
+            that is noticed only while the caller reads.
     """
     try:
         with _plain_or_gzip(Path(path)) as stream:
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(
-            f"{path} is not a whole gzip file ({error}); download or compress it again"
+            f"{path} is not a complete gzip file ({error}); download or compress it again"
         ) from error
     except OSError as error:
         raise UserError(

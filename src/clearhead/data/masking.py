@@ -1,50 +1,99 @@
-"""Hiding words for a masked language model (BERT, section 3.1): 15 %, of these 80/10/10.
+"""Masked language modelling (BERT, section 3.1): 15 % of the tokens are predicted, 80/10/10.
 
-Of the chosen tokens 80 % become the mask sign, 10 % any other token and 10 % stay: in use
-there are no masks, so a model must not learn to think about masked places only.
+Of the chosen tokens 80 % become the mask token, 10 % a random token, and 10 % stay as they are:
+in use there are no mask tokens, so a model must not learn to predict at masked positions only.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ids = NDArray[np.int64]
+from clearhead.data.token_stream import BlockBatches, BlockPlan, Ids, PackedCorpus
+
 SHARE = 0.15
 AS_MASK, AS_ANOTHER = 0.8, 0.9  # up to the first a mask, up to the second another token
-UNASKED = -1
-"""The label of a token that is not to be found."""
+IGNORED = -1
+"""The label of a token that is not predicted."""
+Frame = tuple[int, int, int]  # the ids of [CLS], [SEP] and [PAD]
 
 
 class Vocabulary(NamedTuple):
-    """What masking must know: how many tokens, which are signs, which one is the mask."""
+    """The number of tokens, the ids of the special tokens, and the id of the mask token."""
 
     size: int
-    signs: tuple[int, ...]
+    special: tuple[int, ...]
     mask: int
 
 
 class Masked(NamedTuple):
-    """Ids with some hidden, and what stood there; both (batch, seq_len)."""
+    """Ids with some masked, and their labels; both (batch, seq_len)."""
 
     ids: Ids
-    labels: Ids  # `UNASKED` where nothing is hidden
+    labels: Ids  # `IGNORED` where nothing is predicted
 
 
-def hide(ids: Ids, vocabulary: Vocabulary, *seeds: int) -> Masked:
-    """Choose 15 % of all tokens that are no signs, at least one, and hide them.
+def mask_tokens(ids: Ids, vocabulary: Vocabulary, *seeds: int) -> Masked:
+    """Choose 15 % of the tokens that are not special, at least one, and mask them.
 
-    The same seeds hide the same tokens; negative ids (padding) are never chosen.
+    The same seeds mask the same tokens; negative ids (padding) are never chosen.
     """
     rng = np.random.default_rng([abs(seed) for seed in seeds])
-    free = np.flatnonzero((ids >= 0) & ~np.isin(ids, vocabulary.signs))
+    free = np.flatnonzero((ids >= 0) & ~np.isin(ids, vocabulary.special))
     chosen = rng.permutation(free)[: max(1, round(SHARE * len(free)))]
-    flat, labels = ids.flatten(), np.full(ids.size, UNASKED, dtype=np.int64)
+    flat, labels = ids.flatten(), np.full(ids.size, IGNORED, dtype=np.int64)
     labels[chosen] = flat[chosen]
     draw = rng.random(len(chosen))
-    words = np.setdiff1d(np.arange(vocabulary.size), vocabulary.signs)
+    words = np.setdiff1d(np.arange(vocabulary.size), vocabulary.special)
     others = words[rng.integers(len(words), size=len(chosen))]
     flat[chosen] = np.where(
         draw < AS_MASK, vocabulary.mask, np.where(draw < AS_ANOTHER, others, flat[chosen])
     )
     return Masked(flat.reshape(ids.shape), labels.reshape(ids.shape))
+
+
+class MaskedBatches(Iterator[Masked]):
+    """An endless sequence of batches; a row is [CLS] block [SEP], `length` tokens in all.
+
+    The masked tokens follow from the seed, the epoch and the index of the batch, so a run is
+    resumed from its position alone.
+    """
+
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        vocabulary: Vocabulary,
+        frame: Frame,
+        length: int,
+        rows: int,
+        seed: int,
+    ) -> None:
+        self.corpus, self.vocabulary, self.frame = corpus, vocabulary, frame
+        self._plain = BlockBatches(corpus, BlockPlan(length - 2, 0, rows, seed))
+        self.state, self.restore = self._plain.state, self._plain.restore
+
+    @property
+    def epoch(self) -> int:
+        """How often the whole corpus has been read."""
+        return self._plain.epoch
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in an epoch."""
+        return self._plain.blocks
+
+    def __next__(self) -> Masked:
+        batch = next(self._plain)
+        framed = between_special_tokens(batch.ids, self.frame)
+        return mask_tokens(framed, self.vocabulary, self._plain.plan.seed, batch.epoch, batch.index)
+
+
+def between_special_tokens(ids: Ids, frame: Frame) -> Ids:
+    """[CLS] row [SEP] for each row, (rows, n) -> (rows, n + 2); short rows are padded."""
+    first, last, pad = frame
+    lengths = (ids >= 0).sum(axis=1)
+    framed = np.full((len(ids), ids.shape[1] + 2), pad, dtype=np.int64)
+    framed[:, 0] = first
+    framed[:, 1:-1] = np.where(ids >= 0, ids, pad)
+    framed[np.arange(len(ids)), lengths + 1] = last
+    return framed

@@ -1,4 +1,4 @@
-"""Rows with named columns: CSV, TSV and JSONL, one reader for all three."""
+"""Rows with named columns from CSV, TSV and JSONL files."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clearhead.data.jsonl import parse_json
 from clearhead.data.lines import read_lines
 from clearhead.data.pairs import is_blank
 from clearhead.errors import UserError
@@ -14,14 +15,14 @@ KINDS = (".csv", ".tsv", ".jsonl")
 
 
 class Row(NamedTuple):
-    """One row; `place` is FILE, line N, for what is wrong with it."""
+    """One row; `place` is its "FILE, line N", for error messages."""
 
     place: str
-    values: dict[str, Any]  # texts; from JSONL whatever it holds
+    values: dict[str, Any]  # texts; JSONL may have other types
 
 
 def kind_of(path: str | Path) -> str:
-    """The extension that tells a file's form, .gz aside, in small letters."""
+    """The extension of a file in lower case; `.gz` is ignored."""
     name = Path(path)
     return (name.with_suffix("") if name.suffix == ".gz" else name).suffix.lower()
 
@@ -29,7 +30,7 @@ def kind_of(path: str | Path) -> str:
 def read_table(path: str | Path) -> Iterator[Row]:
     """Stream the rows of a file; the first line of CSV and TSV names the columns.
 
-    CSV is comma-separated, with quotes as spreadsheets write them (a quoted text may hold
+    CSV is comma-separated, with quotes as spreadsheets write them (a quoted text may contain
     commas and line ends); in TSV a quote is an ordinary character. Blank lines are skipped.
 
     Raises:
@@ -39,31 +40,30 @@ def read_table(path: str | Path) -> Iterator[Row]:
     kind = kind_of(path)
     if kind not in KINDS:
         raise UserError(
-            f"{path}: cannot tell the form from the name, expected {', '.join(KINDS)}, each "
-            "perhaps with .gz"
+            f"{path}: unknown file extension, expected {', '.join(KINDS)}, each perhaps with .gz"
         )
     return _objects(path) if kind == ".jsonl" else _lines(path, kind)
 
 
 def column(row: Row, name: str) -> Any:
-    """What stands in a row under that name.
+    """The value of a column in a row.
 
     Raises:
-        UserError: there is no such column; those that there are are named.
+        UserError: there is no such column; the message has those that exist.
     """
     if name not in row.values:
         raise UserError(
             f"{row.place}: there is no column {name!r} among {', '.join(map(str, row.values))}; "
-            "say which is which, as in --set data.text=NAME --set data.label=NAME"
+            "name the columns, as in --set data.text=NAME --set data.label=NAME"
         )
     return row.values[name]
 
 
 def text_of(row: Row, name: str) -> str:
-    """A column that holds a text; numbers and truth values of JSON are written out.
+    """The text in a column; integers and booleans of JSON are converted to text.
 
     Raises:
-        UserError: there is no such column, or it holds nothing, or something else.
+        UserError: there is no such column, or it is empty or not a text.
     """
     value = column(row, name)
     if isinstance(value, bool | int):
@@ -120,11 +120,9 @@ def _objects(path: str | Path) -> Iterator[Row]:
         if is_blank(line):
             continue
         place = f"{path}, line {number}"
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", "it cannot be parsed")
-            raise UserError(f"{place}: not JSON ({reason}); expected one object a line") from None
+        values = parse_json(line, place)
         if not isinstance(values, dict):
-            raise UserError(f"{place}: no JSON object; expected one a line, with names for columns")
+            raise UserError(
+                f"{place}: not a JSON object; expected one a line, its keys naming the columns"
+            )
         yield Row(place, values)

@@ -1,9 +1,9 @@
-"""From what a user writes after `data.train=` to a stream of texts in one language.
+"""From the value of `data.train` to a stream of texts in one language.
 
-| written | read as |
+| value | texts |
 |---|---|
-| any file, perhaps with .gz | its paragraphs, between blank lines, or its lines |
-| `grammar:SPLIT:COUNT[:SEED]` | the English sentences of the built-in grammar |
+| a file, perhaps with .gz | its paragraphs, separated by blank lines, or its lines |
+| `grammar:[wide:]SPLIT:COUNT[:SEED]` | the English sentences of the built-in grammar |
 | `measured:COUNT[:SEED]` | sentences whose probabilities are known (`weighted_english`) |
 """
 
@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from clearhead.data.grammar_pairs import parse_grammar
+from clearhead.data.corpus import parse_grammar
 from clearhead.data.lines import read_lines
 from clearhead.data.pairs import is_blank
 from clearhead.errors import UserError
@@ -23,23 +23,31 @@ Unit = Literal["paragraph", "line"]
 
 
 class Texts:
-    """Texts that can be read any number of times, always the same; blank ones do not count.
+    """Texts that can be read any number of times, always the same; blank ones are skipped.
 
     Raises:
-        UserError: at once for a file that is not there or a form that is not known;
-            while iterating for what is wrong inside.
+        UserError: at once for a missing file or an unknown form; while iterating, for a file
+            that cannot be read or holds no text.
     """
 
     def __init__(self, spec: str, unit: Unit = "paragraph") -> None:
         self.spec, self.unit = spec, unit
         if not spec.startswith(("grammar:", "measured:")):
-            _refuse_what_is_no_file(spec)
+            _check_file(spec)
         elif spec.startswith("grammar:"):
             parse_grammar(spec)
         else:
             parse_measured(spec)
 
     def __iter__(self) -> Iterator[str]:
+        empty = True
+        for text in self._read():
+            empty = False
+            yield text
+        if empty:
+            raise UserError(f"{self.spec} holds no text; expected at least one {self.unit}")
+
+    def _read(self) -> Iterator[str]:
         if self.spec.startswith("grammar:"):
             yield from (pair.source for pair in parse_grammar(self.spec))
         elif self.spec.startswith("measured:"):
@@ -53,7 +61,7 @@ class Texts:
 
 
 class Share:
-    """The second of every so many texts, or all the others: what is judged, what is learned."""
+    """The second of each `every` texts, for validation (`judged`), or all others, for training."""
 
     def __init__(self, texts: Iterable[str], every: int, judged: bool) -> None:
         self.texts, self.every, self.judged = texts, every, judged
@@ -76,10 +84,10 @@ def parse_measured(spec: str) -> Iterable[str]:
     return Measured(*map(int, numbers))
 
 
-def _refuse_what_is_no_file(spec: str) -> None:
+def _check_file(spec: str) -> None:
     path = Path(spec)
     if not spec:
-        raise UserError("no text is named; give one, for example --set data.train=my.txt")
+        raise UserError("data.train is empty; name a text, for example --set data.train=my.txt")
     if path.is_dir():
         raise UserError(f"{spec} is a directory, expected a text file")
     if not path.exists():

@@ -2,7 +2,6 @@
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from clearhead.data.lines import one_line, open_binary
@@ -10,31 +9,34 @@ from clearhead.data.pairs import Pair, Pairs
 from clearhead.errors import UserError
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# What stands inside these is the code of a word processor, not words (TMX 1.4b, 4.2);
-# what follows them, and what stands inside <hi>, is text.
+DEEPEST = 100  # levels of elements: TMX has seven, and inline codes may be nested
+# The content of these elements is code of a word processor, not text (TMX 1.4b, 4.2);
+# what follows them is text, and so is the content of <hi>.
 CODE_TAGS = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
 
-@dataclass
 class TmxPairs(Pairs):
     """The translation units of a TMX file that have both languages.
 
     A language matches by its primary part: `en` finds en, EN, en-US and en_GB.
-    Units without both languages are passed over.
+    Units without both languages are skipped.
 
     Raises:
         UserError: while iterating: the file is not XML, or no unit has both languages.
     """
 
-    path: Path
-    source_lang: str = "en"
-    target_lang: str = "fr"
+    unit = "translation unit"
 
-    def rows(self) -> Iterator[Pair]:  # noqa: D102 (said by Pairs)
-        wanted = (_primary(self.source_lang), _primary(self.target_lang))
+    def __init__(self, path: Path, source_lang: str = "en", target_lang: str = "fr") -> None:
+        self.path, self.name = path, str(path)
+        self.languages = (_primary(source_lang), _primary(target_lang))
+
+    def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
+        wanted = self.languages
         seen: set[str] = set()
         matched = False
-        for unit in _units(self.path):
+        for number, unit in enumerate(_units(self.path), start=1):
+            self.row = number
             segments = _segments(unit)
             seen.update(segments)
             if all(language in segments for language in wanted):
@@ -49,13 +51,17 @@ class TmxPairs(Pairs):
 
 
 def _units(path: Path) -> Iterator[ElementTree.Element]:
-    """Yield each `<tu>`, and forget it afterwards so that memory stays flat."""
+    """Yield each `<tu>`, and free it afterwards, so that memory stays flat."""
     open_elements: list[ElementTree.Element] = []
     with open_binary(path) as stream:
         try:
             for event, element in ElementTree.iterparse(stream, events=("start", "end")):
                 if event == "start":
                     open_elements.append(element)
+                    if len(open_elements) > DEEPEST:
+                        raise UserError(
+                            f"{path}: elements are nested more than {DEEPEST} deep; expected TMX"
+                        )
                     continue
                 open_elements.pop()
                 if _tag(element) == "tu":
@@ -64,7 +70,13 @@ def _units(path: Path) -> Iterator[ElementTree.Element]:
                     open_elements[-1].clear() if open_elements else None
         except ElementTree.ParseError as error:
             raise UserError(
-                f"{path}: not a whole XML file ({error}); expected TMX, export it again"
+                f"{path}: not a complete XML file ({error}); expected TMX, export it again"
+            ) from None
+        except (LookupError, ValueError) as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(
+                f"{path}: its encoding cannot be read ({error}); save it as UTF-8"
             ) from None
 
 

@@ -1,35 +1,102 @@
-"""One file over HTTP, taken up where the last attempt broke off."""
+"""Downloading one file over HTTP; an interrupted download is resumed."""
 
 import http.client
+import json
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
-from clearhead.data.partial import Partial
+from clearhead.errors import UserError
 
 Report = Callable[[int, int | None], None]
-"""Called with the bytes that are there and, if the server says, how many there will be."""
+"""Called with the number of bytes so far and, if the server sends it, the total."""
 
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 16
-# Some servers turn away the name that Python gives by default.
+# Some servers refuse the default name of Python's client.
 HEADERS = {"User-Agent": "clearhead (a corpus for learning)"}
 
 
 class TransferFailed(Exception):
-    """A mirror did not deliver; `broke_off` says that a further attempt may go on."""
+    """A mirror did not deliver; `broke_off`: another attempt may resume the download."""
 
     def __init__(self, reason: str, broke_off: bool = False) -> None:
         super().__init__(reason)
         self.broke_off = broke_off
 
 
+class Partial:
+    """An incomplete download: `NAME.part`, and `NAME.part.from` with its address and edition.
+
+    The edition is the validator that the server sent (ETag or date). A download is resumed only
+    from the same address and edition; otherwise parts of two editions would become one file.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target.with_name(f"{target.name}.part")
+        self._origin = target.with_name(f"{target.name}.part.from")
+
+    def resumable(self, url: str) -> tuple[int, str]:
+        """The number of bytes from this address, and their edition; or (0, "")."""
+        try:
+            origin = json.loads(self._origin.read_text(encoding="utf-8"))
+            same = origin["url"] == url and bool(origin["edition"])
+            return (self.path.stat().st_size, origin["edition"]) if same else (0, "")
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0, ""
+
+    @contextmanager
+    def writing(self, url: str, edition: str, keep: bool) -> Iterator[IO[bytes]]:
+        """Open for writing, after the existing bytes (`keep`) or in their place.
+
+        Raises:
+            UserError: the disk is full, or the directory is not writable.
+        """
+        with self.explained():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            origin = json.dumps({"url": url, "edition": edition})
+            self._origin.write_text(origin, encoding="utf-8", newline="\n")
+            with self.path.open("ab") as stream:
+                if not keep:
+                    stream.truncate(0)
+                    stream.seek(0)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+
+    def discard(self) -> None:
+        """Delete what has been downloaded."""
+        self.path.unlink(missing_ok=True)
+        self._origin.unlink(missing_ok=True)
+
+    def complete(self) -> None:
+        """Rename the complete file to its final name."""
+        with self.explained():
+            self.path.replace(self.target)
+            self._origin.unlink(missing_ok=True)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn an error of the file system into one line."""
+        try:
+            yield
+        except OSError as error:
+            raise UserError(
+                f"cannot write {self.path}: {error.strerror or error}; free some space or choose "
+                "another directory (the part that has been downloaded is kept and resumed)"
+            ) from None
+
+
 def transfer(url: str, part: Partial, report: Report) -> bool:
-    """Bring the content of `url` to `part`, continuing what is there of it.
+    """Download `url` to `part`, resuming it where possible.
 
     Returns:
-        Whether earlier bytes were kept.
+        True if earlier bytes were kept.
 
     Raises:
         TransferFailed: the server cannot be reached, refuses, or breaks off.
@@ -49,9 +116,9 @@ def transfer(url: str, part: Partial, report: Report) -> bool:
 
 
 def _request(url: str, part: Partial) -> http.client.HTTPResponse:
-    """Ask for the rest of the file, or for all of it where nothing can be continued.
+    """Request the rest of the file, or all of it where nothing can be resumed.
 
-    With `If-Range` a server whose file has changed sends all of it.
+    With `If-Range`, a server whose file has changed sends all of it.
     """
     have, edition = part.resumable(url)
     resume = {"Range": f"bytes={have}-", "If-Range": edition} if have else {}
@@ -84,7 +151,7 @@ def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 def _edition(response: http.client.HTTPResponse) -> str:
     etag: str = response.headers.get("ETag", "")
-    strong = "" if etag.startswith("W/") else etag  # If-Range takes no weak mark
+    strong = "" if etag.startswith("W/") else etag  # If-Range takes no weak validator
     return strong or response.headers.get("Last-Modified", "")
 
 

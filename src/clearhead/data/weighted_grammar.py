@@ -1,9 +1,9 @@
-r"""Grammars whose every sentence has a known probability: what a language model could know at best.
+r"""Probabilistic context-free grammars: each sentence has a known probability.
 
-A rule rewrites a symbol into words and symbols, and is chosen with its probability. A
-derivation's probability is the product of its rules', a sentence's the sum over its
-derivations (the inside algorithm, Baker 1979), and the mean of :math:`-\log p` over
-sentences is the entropy: no model's cross-entropy can be lower (Shannon 1948).
+A rule rewrites a symbol into words and symbols, and is chosen with its probability. The
+probability of a derivation is the product of its rules', that of a sentence the sum over its
+derivations (the inside algorithm, Baker 1979), and the mean of :math:`-\log p` over sentences is
+the entropy: no language model's cross-entropy can be lower (Shannon 1948).
 """
 
 import math
@@ -20,12 +20,12 @@ Worth = Callable[[float, Side], float]
 
 
 class WeightedGrammar:
-    """Rules with weights, which are made to sum to 1 for each symbol; what has no rule is a word.
+    """Rules whose weights are normalised for each symbol; a symbol without a rule is a word.
 
-    No symbol may be part of itself and no side may be empty: there are finitely many sentences.
+    No symbol may contain itself and no side may be empty: there are finitely many sentences.
 
     Raises:
-        ValueError: a symbol is part of itself, or has no rule with a weight, or an empty side.
+        ValueError: a symbol contains itself, or has no rule with a weight, or an empty side.
     """
 
     def __init__(self, rules: Rules, start: str = "S") -> None:
@@ -51,21 +51,21 @@ class WeightedGrammar:
         return words
 
     def probability(self, words: Sequence[str]) -> float:
-        """Of this sentence, all its derivations together; 0 if there is none."""
+        """The probability of a sentence: the sum over its derivations; 0 if there is none."""
         return _Inside(self, list(words)).ends(self.start, 0).get(len(words), 0.0)
 
     def beginning(self, symbol: str, word: str) -> list[tuple[float, Side]]:
-        """The rules of a symbol that can begin with this word, and their probabilities."""
+        """The rules of a symbol that can begin with this word, with their probabilities."""
         return self._by_first_word[symbol].get(word, [])
 
     @cached_property
     def derivation_entropy(self) -> float:
-        """Nats a derivation, exactly; of sentences, too, unless two derivations say the same."""
+        """The exact entropy of a derivation in nats; of a sentence too, unless it has several."""
         return self._mean(lambda p, side: -math.log(p))
 
     @cached_property
     def mean_length(self) -> float:
-        """Words a sentence, exactly."""
+        """The exact mean number of words in a sentence."""
         return self._mean(lambda p, side: sum(symbol not in self.rules for symbol in side))
 
     def sentences(self, symbol: str | None = None) -> dict[Side, float]:
@@ -81,7 +81,7 @@ class WeightedGrammar:
         return found
 
     def _mean(self, worth: Worth) -> float:
-        """The expected sum of what the rules of a derivation are worth."""
+        """The expected sum of `worth` over the rules of a derivation."""
         means: dict[str, float] = {}
         for symbol in sorted(self._depths, key=self._depths.__getitem__):  # parts come first
             means[symbol] = sum(
@@ -101,11 +101,11 @@ class WeightedGrammar:
         return table
 
     def _measure(self, symbol: str, above: Side) -> int:
-        """How many levels stand below a symbol."""
+        """The number of levels below a symbol."""
         if symbol not in self.rules:
             return 0
         if symbol in above:
-            raise ValueError(f"{symbol} is part of itself")
+            raise ValueError(f"{symbol} contains itself")
         if symbol not in self._depths:
             parts = {part for _, side in self.rules[symbol] for part in side}
             below = [self._measure(part, (*above, symbol)) for part in sorted(parts)]
@@ -121,7 +121,7 @@ class _Inside:
         self._known: dict[tuple[str, int], Ends] = {}
 
     def ends(self, symbol: str, begin: int) -> Ends:
-        """Where the symbol may end if it begins there, with the probability of each."""
+        """The possible ends of a symbol that begins at `begin`, with their probabilities."""
         word = self.words[begin] if begin < len(self.words) else ""
         if symbol not in self.grammar.rules:
             return {begin + 1: 1.0} if word == symbol else {}
@@ -147,9 +147,9 @@ class _Inside:
 
 
 def _normal(symbol: str, sides: Sequence[tuple[float, Side]]) -> list[tuple[float, Side]]:
-    """Probabilities in place of weights; what has none is left out."""
+    """The rules with probabilities in place of weights; those of weight 0 are dropped."""
     kept = [(weight, side) for weight, side in sides if weight > 0]
     total = math.fsum(weight for weight, _ in kept)
     if not kept or not all(side for _, side in kept):
-        raise ValueError(f"{symbol} has no rule with a weight, or one that says nothing")
+        raise ValueError(f"{symbol} has no rule with a weight, or one with an empty side")
     return [(weight / total, side) for weight, side in kept]

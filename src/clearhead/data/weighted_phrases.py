@@ -3,12 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from clearhead.data.grammar.balance import adjective_weight, noun_weights
-from clearhead.data.grammar.choose_noun import attributes
-from clearhead.data.grammar.closed_class import names, prepositions
+from clearhead.data.grammar.choose_phrase import attributes
 from clearhead.data.grammar.english import takes_an
 from clearhead.data.grammar.inflection import english_noun
-from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, nouns
+from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, names, nouns, prepositions
+from clearhead.data.grammar.vocabulary import adjective_weight, noun_weights, small
 from clearhead.data.weighted_grammar import Side
 
 Weighted = tuple[float, Side]
@@ -41,7 +40,7 @@ class Phrases:
         self.rules[symbol].append((weight, side))
 
     def subject(self, tags: Tags, number: str) -> str:
-        """Who does something; for people half of the time a pronoun or a name."""
+        """A subject; for people a pronoun or a name half of the time."""
         symbol = f"<subject {_key(tags)} {number}>"
         if symbol not in self.rules:
             if "human" in tags:
@@ -54,7 +53,7 @@ class Phrases:
         return symbol
 
     def object(self, tags: Tags) -> str:
-        """What something is done to."""
+        """An object: a pronoun, a name or a noun."""
         symbol = f"<object {_key(tags)}>"
         if symbol not in self.rules:
             if "human" in tags:
@@ -70,16 +69,18 @@ class Phrases:
         return symbol
 
     def nouns(self, tags: Tags, number: str, sort: str = "any") -> str:
-        """A noun that carries one of the tags, with its determiner; `sort`: any, the or a."""
+        """A noun with one of the tags, and its determiner; `sort`: any, the or a."""
         symbol = f"<{sort} {_key(tags)} {number}>"
         if symbol not in self.rules:
             for noun in _fitting(tags, number):
-                self._add(symbol, noun_weights()[noun.english], self._noun(noun, number, sort))
+                self._add(
+                    symbol, noun_weights(small())[noun.english], self._noun(noun, number, sort)
+                )
         return symbol
 
     @staticmethod
     def has(tags: Tags, number: str) -> bool:
-        """Whether a noun carries one of the tags in this number."""
+        """Whether a noun has one of the tags in this number."""
         return bool(_fitting(tags, number))
 
     def _noun(self, noun: Noun, number: str, sort: str) -> str:
@@ -88,7 +89,7 @@ class Phrases:
             return symbol
         form, plural = english_noun(noun, number == MANY), number == MANY
         simple = not {"kin", "sport"} & noun.tags
-        fitting = attributes(noun) if simple else ()
+        fitting = attributes(small(), noun) if simple else ()
         for weight, determiner in _determiners(noun, plural, sort):
             share = _WITH_ADJECTIVE if fitting else 0.0
             self._add(symbol, weight * (1 - share), *_before(determiner, form), form)
@@ -98,18 +99,18 @@ class Phrases:
         return symbol
 
     def _adjectives(self, noun: Noun, fitting: Iterable[Adjective], determiner: str) -> Side:
-        """A determiner and an adjective, which decides between a and an."""
+        """A determiner and an adjective, whose first sound selects a or an."""
         kind = "a" if determiner == "a" else ""
         symbol = f"<{kind} adjective {noun.english}>"
         if symbol not in self.rules:
             for adjective in fitting:
                 words = adjective.english.split()
                 before = _before("a", words[0]) if kind else ()
-                self._add(symbol, adjective_weight(adjective), *before, *words)
+                self._add(symbol, adjective_weight(small(), adjective), *before, *words)
         return (symbol,) if kind or not determiner else (determiner, symbol)
 
     def place(self, figure: str) -> str:
-        """Where an `animate`, an `animate animal` or a `thing` can be."""
+        """A place for an `animate`, an `animate animal` or a `thing`."""
         symbol = f"<place {figure}>"
         if symbol not in self.rules:
             for preposition in prepositions():

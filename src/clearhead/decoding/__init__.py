@@ -1,8 +1,34 @@
-"""From hidden states to sentences: greedy and beam search. Deals in ids only."""
+"""From source ids to translations: greedy search, beam search and sampling. Ids only, no text.
 
-from clearhead.decoding.engine import Engine
-from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.options import DecodingOptions
-from clearhead.decoding.search import decode
+torch is imported when a name that needs it is first used.
+"""
 
-__all__ = ["DecodingOptions", "Engine", "Hypothesis", "decode"]
+from typing import TYPE_CHECKING
+
+from clearhead.lazy import attributes_of
+
+if TYPE_CHECKING:  # for editors and type checkers, which run nothing
+    from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
+    from clearhead.decoding.native import NativeEngine
+    from clearhead.decoding.readable import ReadableEngine, decode
+
+__all__ = [
+    "DecodingOptions",
+    "Engine",
+    "Hypothesis",
+    "NativeEngine",
+    "ReadableEngine",
+    "decode",
+]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "DecodingOptions": "clearhead.decoding.engine",
+        "Engine": "clearhead.decoding.engine",
+        "Hypothesis": "clearhead.decoding.engine",
+        "NativeEngine": "clearhead.decoding.native",
+        "ReadableEngine": "clearhead.decoding.readable",
+        "decode": "clearhead.decoding.readable",
+    },
+)

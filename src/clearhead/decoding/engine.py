@@ -1,116 +1,206 @@
-"""The model as a search uses it: read a batch of sources, then write one token at a time."""
+"""What an engine is: token ids in, hypotheses out; and the options of its search or sampling."""
 
-import copy
-import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, cast, runtime_checkable
+from typing import Protocol
 
-import torch
-from torch import Tensor, nn
+from clearhead.errors import UserError
+from clearhead.models.config import TransformerConfig
 
-from clearhead.decoding.fingerprint import Fingerprint, fingerprint
-from clearhead.decoding.precision import Precision, pack_for
-from clearhead.fast.fused_decoder import FusedDecoder
-from clearhead.fast.fused_encoder import FusedEncoder
-from clearhead.fast.fused_parts import is_standard
-from clearhead.fast.incremental import IncrementalDecoder
-from clearhead.fast.memory import keep_freed_memory
-from clearhead.fast.packed_linear import Pack, side_by_side
-from clearhead.models import Transformer, TransformerConfig
-
-
-class StepDecoder(Protocol):
-    """What `IncrementalDecoder` and `FusedDecoder` have in common; see there."""
-
-    @property
-    def can_replace(self) -> bool:
-        """Whether it is a `ReplacingDecoder`."""
-
-    def start(self, encoder_output: Tensor, src_mask: Tensor | None) -> None:
-        """Begin new sentences, a row each."""
-
-    def step(self, ids: Tensor) -> Tensor:
-        """(rows,) the token last written -> (rows, d_model) what comes next."""
-
-    def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written; one row may become several."""
-
-    def keep(self, sentences: Tensor) -> None:
-        """Only these sentences stay in the batch."""
-
-    def retire(self, sentences: list[int]) -> None:
-        """These are written; their rows may run on, unseen."""
-
-
-@runtime_checkable
-class ReplacingDecoder(StepDecoder, Protocol):
-    """One in which sentences can begin while others are being written."""
-
-    def replace(self, sentences: Tensor, newcomers: Any, whom: Tensor) -> None:
-        """Sentences `whom` of a decoder of the same kind go on in the place of these."""
+MOST_BEAMS = 1024
+# Below this temperature a token whose logit is 0.01 lower has a probability of e^-100.
+COLDEST, HOTTEST = 1e-4, 1e4
 
 
 @dataclass(frozen=True)
-class Engine:
-    """Encoder, decoder and projection to logits, each readable or fast, in any combination.
+class DecodingOptions:
+    """The choices of a search; lengths are in tokens.
 
-    `Engine.of(model)` is the fastest that computes the same. `Engine.readable(model)`
-    calls the model's own modules, whatever they are. To see what one part is worth,
-    exchange it: ``dataclasses.replace(Engine.of(model), encode=model.encode)``.
+    A translation of a source of n tokens has at most `max_length` tokens, or, if that is
+    None, `max_length_factor` · n + `max_length_extra`; the EOS token counts, and the number
+    of the model's positions is the final limit. `min_length` does not count the EOS token.
+    See `normalize` for `length_penalty`.
+
+    With `early_stopping` a beam search ends when `beam_size` hypotheses are finished; without
+    it, when no unfinished one can still become better. `batch_tokens` limits sentences · beams
+    · longest source of a batch, and `batch_sentences`, if given, the sentences.
+    `scores=False` allows an engine to skip the softmax of a greedy search; the scores may then
+    be NaN.
+
+    Raises:
+        UserError: a number outside its range.
     """
 
-    config: TransformerConfig
-    device: torch.device
-    encode: Callable[[Tensor, Tensor | None], Tensor]
-    decoder: StepDecoder
-    logits: Callable[[Tensor], Tensor]
+    beam_size: int = 4
+    length_penalty: float = 1.0
+    n_best: int = 1
+    no_repeat_ngram: int = 0
+    min_length: int = 1
+    max_length: int | None = None
+    max_length_factor: float = 2.0
+    max_length_extra: int = 20
+    early_stopping: bool = False
+    batch_tokens: int = 8192
+    batch_sentences: int | None = None
+    scores: bool = True
 
-    @classmethod
-    def of(cls, model: Transformer, precision: Precision = "float32") -> Self:
-        """Fused where all blocks are the library's own, else readable.
+    def __post_init__(self) -> None:
+        _check_whole(self, "beam_size", 1)
+        if self.beam_size > MOST_BEAMS:
+            raise UserError(
+                f"beam_size={self.beam_size} is more than {MOST_BEAMS}; 4 to 12 beams are usual"
+            )
+        _check_whole(self, "n_best", 1)
+        _check_whole(self, "no_repeat_ngram", 0)
+        _check_whole(self, "min_length", 0)
+        _check_whole(self, "max_length_extra", 1)
+        _check_whole(self, "batch_tokens", 1)
+        if self.batch_sentences is not None:
+            _check_whole(self, "batch_sentences", 1)
+        if not 0 <= self.max_length_factor < 1000:
+            raise UserError(
+                f"max_length_factor={self.max_length_factor} is not a number from 0 to 1000"
+            )
+        if not -10 <= self.length_penalty <= 10:
+            raise UserError(
+                f"length_penalty={self.length_penalty} is not a number from -10 to 10; "
+                "0 compares sums, 1 means per token"
+            )
+        if self.n_best > self.beam_size:
+            raise UserError(
+                f"n_best={self.n_best} is more than beam_size={self.beam_size}; "
+                "a search finds at most as many translations as it has beams"
+            )
+        if self.max_length is not None and self.max_length <= self.min_length:
+            raise UserError(
+                f"max_length={self.max_length} leaves no room for min_length={self.min_length} "
+                "tokens and the EOS token; give at least one more"
+            )
 
-        The weights are prepared anew only if they have changed since the last call.
+    def limit(self, src_len: int, tgt_seq_len: int) -> int:
+        """The maximum length of a translation, EOS token included, of `src_len` source tokens."""
+        wanted = self.max_length
+        if wanted is None:
+            relative = int(self.max_length_factor * src_len) + self.max_length_extra
+            wanted = max(relative, self.min_length + 1)
+        return min(wanted, tgt_seq_len)
 
-        Raises:
-            UserError: a precision that these blocks or this device cannot compute in.
-        """
-        pack = pack_for(model, precision)
-        if not is_standard(model):
-            return cls.readable(model)
-        known = _prepared.setdefault(model, {})
-        state = fingerprint(model)
-        if precision not in known or known[precision][0] != state:
-            known[precision] = state, cls._fused(model, pack)
-        return cast(Self, known[precision][1])
 
-    @classmethod
-    def _fused(cls, model: Transformer, pack: Pack) -> Self:
-        device, proj = next(model.parameters()).device, cast(nn.Linear, model.projection_layer.proj)
-        if device.type == "cpu":  # every step asks for the same blocks; for the whole process
-            keep_freed_memory()
-        encoder, decoder = FusedEncoder(model, pack), FusedDecoder(model, pack)
-        return cls(model.config, device, encoder, decoder, side_by_side(pack, proj))
+@dataclass(frozen=True)
+class SamplingOptions:
+    """The choices of text generation; see `sampling` for the effect of each on the logits.
 
-    @classmethod
-    def readable(cls, model: Transformer) -> Self:
-        """The model's own modules; only attention remembers what it has seen."""
-        # Log-probabilities are logits too: a projection without `logits` serves as well.
-        logits = getattr(model.projection_layer, "logits", model.projection_layer)
-        device = next(model.parameters()).device
-        return cls(model.config, device, model.encode, IncrementalDecoder(model), logits)
+    A temperature of 0 (or below `COLDEST`) is greedy: always the most probable token; then
+    top_k, top_p and min_p have no effect. top_k=0, top_p=1, min_p=0 and repetition_penalty=1
+    are off. A text ends with the EOS token, unless `ignore_eos` is set, after `max_new_tokens`,
+    or at the last position of the model.
+
+    Raises:
+        UserError: a number outside its range.
+    """
+
+    max_new_tokens: int = 100
+    temperature: float = 1.0
+    top_k: int = 50
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    ignore_eos: bool = False
+
+    def __post_init__(self) -> None:
+        _check_whole(self, "max_new_tokens", 1)
+        _check_whole(self, "top_k", 0)
+        self._number("temperature", 0, HOTTEST, "0 is greedy, 1 the model's own probabilities")
+        self._number("top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
+        self._number("min_p", 0, 1, "0 keeps all tokens, 0.1 those at least a tenth of the best's")
+        self._number("repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
 
     @property
-    def can_replace(self) -> bool:
-        """Whether sentences can begin while others are being written."""
-        return self.decoder.can_replace
+    def greedy(self) -> bool:
+        """Whether no random number is used."""
+        return self.temperature < COLDEST
 
-    def new_decoder(self) -> StepDecoder:
-        """With the same weights and a memory of its own: threads may decode side by side."""
-        return copy.copy(self.decoder)
+    def _number(self, name: str, low: float, high: float, meaning: str) -> None:
+        value = getattr(self, name)
+        # `not low <= value` is true of NaN, too.
+        if not isinstance(value, int | float) or not low <= value <= high:
+            raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
 
 
-# Holds no model alive: what is kept here refers to tensors only.
-_prepared: weakref.WeakKeyDictionary[Transformer, dict[Precision, tuple[Fingerprint, Engine]]] = (
-    weakref.WeakKeyDictionary()
-)
+def _check_whole(options: object, name: str, least: int) -> None:
+    value = getattr(options, name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UserError(f"{name}={value!r} is not a whole number of at least {least}")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation in ids, without its EOS token.
+
+    `score` is its log-probability, the sum over its tokens and its EOS token (it may be NaN
+    if the options ask for no scores); hypotheses are ranked by `normalized`; `finished` is
+    False if the length limit came before the EOS token.
+    """
+
+    ids: list[int]
+    score: float
+    normalized: float
+    finished: bool
+
+    @property
+    def per_token(self) -> float:
+        """The mean log-probability of its tokens, EOS token included."""
+        return self.score / (len(self.ids) + 1)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Larger is better; every finished hypothesis is ranked before the unfinished ones."""
+        return self.finished, self.normalized
+
+
+def normalize(score: float, length: int, length_penalty: float) -> float:
+    r"""The score by which translations of different lengths are compared.
+
+    .. math:: \text{score} / \text{length}^{\alpha}
+
+    with alpha the length penalty and the length in tokens, EOS token included. A sum of
+    log-probabilities falls with every token; alpha = 0 leaves it so and prefers
+    short translations, alpha = 1 compares the mean per token, a larger alpha
+    prefers long ones. (Transformers and CTranslate2 use this formula; Wu et al. 2016,
+    equation 14, divide by ((5 + length) / 6)^alpha instead.)
+    """
+    return score / length**length_penalty
+
+
+class Engine(Protocol):
+    """A model and a search over its output.
+
+    `decode` translates each source, ids that end with the EOS token, into its n_best
+    hypotheses, best first. The results are in the order of the sources, and the translation
+    of a sentence does not depend on the other sentences.
+    """
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The sizes and special tokens of the model."""
+
+    def decode(
+        self, sources: Sequence[Sequence[int]], options: DecodingOptions | None = None
+    ) -> list[list[Hypothesis]]:
+        """The n_best hypotheses of each source."""
+
+
+def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> None:
+    """A source needs at least its EOS token, and a position for every token.
+
+    Raises:
+        UserError: a source is empty or too long; its number is named.
+    """
+    for number, source in enumerate(sources):
+        if not len(source):
+            raise UserError(f"source {number} is empty; expected ids that end with the EOS token")
+        if len(source) > src_seq_len:
+            raise UserError(
+                f"source {number} has {len(source)} tokens, EOS token included, but this model "
+                f"has src_seq_len={src_seq_len} positions; split the sentence"
+            )

@@ -1,4 +1,4 @@
-"""The model led along given translations: what it looks at while it would write them."""
+"""Cross-attention weights while the model is forced along given translations."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask, padding_mask
-from clearhead.decoding.batching import batches_by_tokens, padded
-from clearhead.decoding.search import in_eval_mode
+from clearhead.decoding.readable import batches_by_tokens, in_eval_mode, padded
 from clearhead.errors import UserError
 from clearhead.models import Transformer
 
@@ -19,27 +18,25 @@ def cross_attention(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     layer: int,
-    batch_tokens: int = 8192,
 ) -> list[Tensor]:
-    """How much each target token, when it is predicted, looks at each source token.
+    """The attention of each target token, when it is predicted, to each source token.
 
-    `sources` end with the end sign, `targets` do not; `layer` counts from 0, or
-    from the end if negative. The heads of the layer are averaged.
+    `sources` end with the EOS token, `targets` do not; `layer` counts from 0, or from the end if
+    negative. The heads of the layer are averaged.
 
-    Shape: -> for every pair (target tokens, source tokens), each row sums to 1.
+    Shape: -> for each pair (target tokens, source tokens); each row sums to 1.
 
     Raises:
         UserError: there is no such layer.
     """
     blocks = _cross_attention_blocks(model)
-    layers = len(blocks)
-    if not -layers <= layer < layers:
+    if not -len(blocks) <= layer < len(blocks):
         raise UserError(
-            f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
+            f"there is no decoder layer {layer}; this model has {len(blocks)}, counted from 0"
         )
     found: list[Tensor] = [torch.empty(0)] * len(sources)
-    inputs = [target[:-1] for target in targets]  # nothing is predicted after the last
-    for i, weights in _watched(model, [blocks[layer]], sources, inputs, batch_tokens):
+    inputs = [target[:-1] for target in targets]  # no token is predicted after the last
+    for i, weights in _recorded(model, [blocks[layer]], sources, inputs):
         found[i] = weights[0].mean(dim=0)[: len(targets[i])]
     return found
 
@@ -50,39 +47,35 @@ def cross_attention_heads(
     targets: Sequence[Sequence[int]],
     batch_tokens: int = 8192,
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield the number of each pair and its weights, batch by batch, in no particular order.
+    """Yield the number of each pair and the weights of all layers and heads, in any order.
 
-    `sources` end with the end sign; `targets` have neither sign. The decoder reads
-    the begin sign and then the whole target, so that row t has token t - 1 of the
-    target as its input and token t as what it should say next.
+    `sources` end with the EOS token; `targets` have no special tokens. The decoder reads the BOS
+    token and then the whole target, so row t has token t - 1 of the target as its input and
+    predicts token t.
 
-    Shape: weights (layers, h, target tokens + 1, source tokens), each row sums to 1.
+    Shape: weights (layers, h, target tokens + 1, source tokens); each row sums to 1.
     """
-    blocks = _cross_attention_blocks(model)
-    yield from _watched(model, blocks, sources, targets, batch_tokens)
+    yield from _recorded(model, _cross_attention_blocks(model), sources, targets, batch_tokens)
 
 
-def _watched(
+def _recorded(
     model: Transformer,
     blocks: Sequence[MultiHeadAttentionBlock],
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
-    batch_tokens: int,
+    batch_tokens: int = 8192,
 ) -> Iterator[tuple[int, Tensor]]:
     """As `cross_attention_heads`, of these blocks only."""
     config, device = model.config, next(model.parameters()).device
     lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
     with in_eval_mode(model), torch.inference_mode(), _recording(blocks):
         for batch in batches_by_tokens(lengths, batch_tokens):
-            inputs = [[config.bos_id, *targets[i]] for i in batch]
             src = padded([sources[i] for i in batch], config.pad_id, device)
-            tgt = padded(inputs, config.pad_id, device)
-            # Filling stands behind a target, where no token of it looks; nothing more need be
-            # hidden, and must not be: Marian's begin sign is the sign of filling.
-            src_mask, tgt_mask = (
-                padding_mask(src, config.pad_id),
-                look_ahead_mask(tgt.shape[1], device),
-            )
+            tgt = padded([[config.bos_id, *targets[i]] for i in batch], config.pad_id, device)
+            src_mask = padding_mask(src, config.pad_id)
+            # Padding follows a target, where no token of it attends; to mask it as well would
+            # be wrong for Marian, whose BOS token is the padding token.
+            tgt_mask = look_ahead_mask(tgt.shape[1], device)
             model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
             weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
             for i, matrix in zip(batch, weights.float().cpu(), strict=True):
@@ -91,7 +84,7 @@ def _watched(
 
 @contextmanager
 def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
-    """Within, these keep their weights."""
+    """Within, these blocks keep their weights."""
     before = [block.keep_attention_scores for block in blocks]
     for block in blocks:
         block.keep_attention_scores = True

@@ -1,72 +1,78 @@
-"""The number format in which a translation is computed."""
+"""How torch computes a result: the number format, and the number of cores."""
 
-import logging
-from typing import Literal
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeVar, get_args
 
 import torch
+from torch import nn
 
+from clearhead.decoding.choice import check_threads
 from clearhead.errors import UserError
-from clearhead.fast.fused_parts import is_standard
-from clearhead.fast.int8_linear import Int8Linear
-from clearhead.fast.packed_linear import BfloatLinear, Pack, float32
-from clearhead.fast.processor import multiplies_bfloat16, multiplies_int8, multiplies_tiles
-from clearhead.models import Transformer
-
-logger = logging.getLogger(__name__)
+from clearhead.fast.processor import multiplies_bfloat16
 
 Precision = Literal["float32", "bfloat16", "int8"]
-PACKS: dict[Precision, Pack] = {
-    "float32": float32,  # and any other format in which the model's weights already are
-    "bfloat16": BfloatLinear,
-    "int8": Int8Linear,
-}
-SHORT = {"bfloat16": multiplies_bfloat16, "int8": multiplies_int8}
+Model = TypeVar("Model", bound=nn.Module)
 
 
-def pack_for(model: Transformer, precision: Precision) -> Pack:
-    """How to lay out weights for this precision.
+def check_precision(precision: Precision, device: torch.device) -> None:
+    """Refuse a precision that the readable engine cannot use, or that would be slower.
+
+    float32 means the format of the model's weights as they are.
 
     Raises:
-        UserError: no such precision, or nothing to compute it with.
+        UserError: it is unknown, int8, or bfloat16 on a device that only emulates it.
     """
-    if precision not in PACKS:
-        raise UserError(f"precision {precision!r} is unknown; give {', '.join(PACKS)} or auto")
-    if precision == "float32":
-        return PACKS[precision]
-    device = next(model.parameters()).device
-    if device.type != "cpu":
+    if precision not in get_args(Precision):
+        names = ", ".join(get_args(Precision))
+        raise UserError(f"precision {precision!r} is unknown; give {names} or auto")
+    if precision == "int8":
         raise UserError(
-            f"precision {precision} is for processors, and this model is on {device}; "
-            "give precision float32 or device cpu"
+            "the readable engine does not compute in int8; give precision float32, or use the "
+            "native engine"
         )
-    if not is_standard(model):
+    if precision == "bfloat16" and not multiplies_bfloat16(device):
         raise UserError(
-            f"precision {precision} needs a model of the library's own blocks, and this one has "
-            "others or is being watched; give precision float32"
+            f"this {device.type} does not multiply bfloat16 natively, so it would be slower and "
+            "less exact; give precision float32"
         )
-    return PACKS[precision]
 
 
-def fastest_precision(device: torch.device, few_rows: bool = False) -> tuple[Precision, str]:
-    """What `auto` means here, and why, in words for a log.
+def in_bfloat16(model: Model) -> Model:
+    """A copy with bfloat16 parameters; buffers, such as tables of positions, keep their format."""
+    model = copy.deepcopy(model)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16()
+    return model
 
-    With few rows at a time it takes longer to read the weights than to multiply by them: then
-    the shortest are the fastest.
-    """
+
+def fastest_precision(device: torch.device) -> tuple[Precision, str]:
+    """The meaning of `auto` on this device, and the reason for the log."""
     if device.type != "cpu":
         return "float32", f"float32, the weights as they are, on {device}"
-    if not few_rows and multiplies_tiles():
-        return "bfloat16", "bfloat16 weights and inputs: this processor has matrix units (AMX)"
-    if multiplies_int8(device):
-        return "int8", "8-bit weights and inputs: this processor multiplies them natively (VNNI)"
     if multiplies_bfloat16(device):
-        return "bfloat16", "bfloat16 weights and inputs: this processor multiplies them natively"
-    return "float32", "float32: this processor multiplies nothing shorter natively"
+        return "bfloat16", "bfloat16: this processor multiplies it natively"
+    return "float32", "float32: this processor does not multiply bfloat16 natively"
 
 
-def say_if_widened(precision: Precision, device: torch.device) -> None:
-    """Whoever asks for short numbers mostly hopes for speed: say where there is none in them."""
-    if device.type == "cpu" and precision in SHORT and not SHORT[precision](device):
-        logger.warning(
-            "this processor does not multiply %s natively: float32 is as fast and exact", precision
-        )
+def readable_precision(wanted: Precision | Literal["auto"], device: torch.device) -> Precision:
+    """The precision that the readable engine computes in, `auto` resolved."""
+    return fastest_precision(device)[0] if wanted == "auto" else wanted
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch compute on this many cores; None leaves its own choice."""
+    if threads is not None:
+        check_threads(threads)
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """Afterwards torch uses as many cores as before; some libraries change the number."""
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

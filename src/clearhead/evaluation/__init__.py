@@ -1,1 +1,1 @@
-"""What comes out, judged: BLEU and chrF, two systems compared, exact match, alignment error."""
+"""Evaluation of translations: BLEU, chrF, paired bootstrap, exact match, alignment error rate."""

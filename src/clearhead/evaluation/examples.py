@@ -1,21 +1,26 @@
-"""The sentences that a system is tried on."""
+"""Test sets, and files of hypotheses: one plain translation per line, in the same order."""
 
-from collections.abc import Iterable, Iterator
+import os
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TypeVar
 
 from clearhead.data import open_pairs
-from clearhead.data.grammar import GrammarPair, generate
-from clearhead.data.grammar_pairs import GrammarPairs
+from clearhead.data.corpus import GrammarPairs, named_corpora
+from clearhead.data.grammar import GRAMMARS, GrammarPair
+from clearhead.data.lines import read_lines
 from clearhead.errors import UserError
+from clearhead.files import atomic_write
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Sources with their references; `grammar` knows more where the built-in grammar made them."""
+    """Sources with their references; `grammar` if they come from the built-in grammar."""
 
     sources: list[str]
     references: list[str]
@@ -28,20 +33,23 @@ class Examples:
 def read_examples(
     spec: str, limit: int | None = None, source_lang: str = "en", target_lang: str = "fr"
 ) -> Examples:
-    """Read a corpus as `clearhead.data.open_pairs` names it, or its first `limit` pairs.
+    """Read a corpus named as for `clearhead.data.open_pairs`, or its first `limit` pairs.
 
-    Unlike training, evaluation keeps pairs with an empty side: leaving them out
-    would shift every line after them away from its hypothesis.
+    Unlike training, evaluation keeps pairs with an empty side, so that every line stays aligned
+    with its hypothesis.
 
     Raises:
-        UserError: it cannot be read, or holds nothing.
+        UserError: the corpus cannot be read or is empty.
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit={limit} leaves no line to evaluate; give at least 1")
     corpus = open_pairs(spec, source_lang, target_lang)
     if isinstance(corpus, GrammarPairs):
-        made = _first(generate(corpus.split, corpus.seed), _smaller(corpus.count, limit))
-        examples = Examples([p.source for p in made], [p.target for p in made], made)
+        generate = GRAMMARS[corpus.grammar]
+        count = corpus.count if limit is None else min(corpus.count, limit)
+        generated = _first(generate(corpus.split, corpus.seed), count)
+        sources, targets = [p.source for p in generated], [p.target for p in generated]
+        examples = Examples(sources, targets, generated)
     else:
         rows = _first(corpus.rows(), limit)
         examples = Examples([row.source for row in rows], [row.target for row in rows])
@@ -50,9 +58,67 @@ def read_examples(
     return examples
 
 
-def _first(items: Iterator[Item] | Iterable[Item], count: int | None) -> list[Item]:
+def _first(items: Iterable[Item], count: int | None) -> list[Item]:
     return list(islice(items, count))
 
 
-def _smaller(count: int, limit: int | None) -> int:
-    return count if limit is None else min(count, limit)
+def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list[str]:
+    """One hypothesis per line of the test set; with `limited`, only the first `lines` lines.
+
+    Raises:
+        UserError: the file cannot be read, or its number of lines differs from the test set's.
+    """
+    found = _first(read_lines(path), lines if limited else None)
+    if len(found) != lines:
+        raise UserError(
+            f"{path} has {len(found)} lines and the test set has {lines}; expected one "
+            "line for each pair, blank ones included, in the order of the test set"
+        )
+    return found
+
+
+def write_hypotheses(path: str | Path, hypotheses: Sequence[str]) -> None:
+    """Write one hypothesis per line, atomically."""
+    atomic_write(path, "".join(f"{line}\n" for line in hypotheses))
+
+
+def check_writable(path: Path) -> None:
+    """Check before a long computation that its result can be written.
+
+    Raises:
+        UserError: `path` is a directory, or in a directory that is not writable.
+    """
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a directory; give the name of a file")
+    existing = next(p for p in (path.parent, *path.parent.absolute().parents) if p.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise UserError(
+            f"cannot write {path}: {existing} is not a writable directory; "
+            "give another location with --output FILE"
+        )
+
+
+def default_name(data: str, model: str | Path | None, others: int = 0) -> Path:
+    """`DATA.MODEL.hyp`, so that the hypotheses of different models have different names.
+
+    `data/test.tsv` and `runs/mine/best` make `test.mine-best.hyp`; `grammar:test:1000` and no
+    model, `grammar-test-1000.shipped.hyp`; `a.tsv + b.tsv`, `a+b.shipped.hyp`. Two `others` in an
+    ensemble make `shipped+2`.
+    """
+    name = _model_name(Path(model)) if model else "shipped"
+    corpora = "+".join(map(_corpus_name, named_corpora(data)))
+    return Path(f"{corpora}.{name}{f'+{others}' if others else ''}.hyp")
+
+
+def _corpus_name(data: str) -> str:
+    if re.match(r"(hf|grammar):", data):
+        return re.sub(r"[^\w.-]+", "-", data)
+    first = Path(data.split(",")[0]).name
+    return first.split(".")[0] or "data"
+
+
+def _model_name(model: Path) -> str:
+    resolved = model.resolve()
+    if resolved.name in ("best", "last"):  # the run's directory has the distinctive name
+        return f"{resolved.parent.name}-{resolved.name}"
+    return resolved.name or "model"

@@ -1,4 +1,4 @@
-"""How good a fine-tuned model directory is on labelled data that it never saw."""
+"""Evaluation of a fine-tuned model on labelled data."""
 
 import json
 from dataclasses import dataclass
@@ -9,25 +9,24 @@ from clearhead.data.labelled import check_labels
 from clearhead.errors import UserError
 from clearhead.pretrained import load
 from clearhead.pretrained.new_heads import label_names
-from clearhead.training.confusion import Confusion
-from clearhead.training.tasks.classification import read_texts
-from clearhead.training.tasks.tagging import read_words
-from clearhead.training.tuning_data import shortened
-from clearhead.training.tuning_encoding import encode_texts, encode_words, score_spans
-from clearhead.training.tuning_judge import answers, counted_pairs
-from clearhead.training.tuning_recipe import TextData, WordData
+from clearhead.training.classification_metrics import ConfusionMatrix
+from clearhead.training.finetuning_recipe import TextData, WordData
+from clearhead.training.tasks.classification import encode_texts, read_texts
+from clearhead.training.tasks.finetuning_model import counted_pairs, predict
+from clearhead.training.tasks.labelled_examples import shortened
+from clearhead.training.tasks.tagging import encode_words, read_words, score_spans
 
 
 @dataclass(frozen=True)
-class LabelVerdict:
-    """All scores follow from the confusions; spans are judged where labels tell spans."""
+class LabelEvaluation:
+    """All scores follow from the confusion matrix; span F1 if the labels mark spans."""
 
-    confusion: Confusion
-    loss: float  # nats a label
+    confusion: ConfusionMatrix
+    loss: float  # nats per label
     span_f1: float | None
 
     def as_json(self) -> str:
-        """For programs: shares of 1, nothing rounded."""
+        """Shares from 0 to 1, nothing rounded."""
         found = self.confusion
         values: dict[str, Any] = {
             "examples": found.examples,
@@ -45,16 +44,16 @@ class LabelVerdict:
         return json.dumps(values, indent=2, ensure_ascii=False)
 
 
-def judge_labelled(
+def evaluate_labelled(
     directory: str | Path, spec: str, columns: TextData | WordData | None = None
-) -> LabelVerdict:
-    """Ask a fine-tuned model about a file with labels, or about `grammar:test:COUNT`.
+) -> LabelEvaluation:
+    """Evaluate a fine-tuned model on a file with labels, or on `grammar:test:COUNT`.
 
-    Whether it reads texts or words the model's head says; `columns` names the file's columns.
+    The model's head decides whether it labels texts or words; `columns` names the file's columns.
 
     Raises:
-        UserError: a model without such a head, a file that is not as it should be, or a label
-            that the model does not know.
+        UserError: the model has no classifier, the file is malformed, or a label is unknown to the
+            model.
     """
     model, tokenizer = load(directory)
     labels, heads = label_names(model), set(getattr(model, "heads", ()))
@@ -64,13 +63,15 @@ def judge_labelled(
         texts = read_texts(data, spec)
         check_labels(texts, labels)
         examples = shortened(encode_texts(texts, labels, tokenizer), longest)
-        said, loss = answers(model, "sequence", examples)
-        return LabelVerdict(Confusion.of(labels, *counted_pairs(examples, said)), loss, None)
+        predicted, loss = predict(model, "sequence", examples)
+        return LabelEvaluation(
+            ConfusionMatrix.of(labels, *counted_pairs(examples, predicted)), loss, None
+        )
     if "token" not in heads:
         raise UserError(f"{directory} has no classifier; fine-tune it first: clearhead train …")
     words = read_words(columns if isinstance(columns, WordData) else WordData(), spec)
     check_labels(words, labels)
     examples = shortened(encode_words(words, labels, tokenizer), longest)
-    said, loss = answers(model, "token", examples)
-    found = Confusion.of(labels, *counted_pairs(examples, said))
-    return LabelVerdict(found, loss, score_spans(words, said, labels, tokenizer))
+    predicted, loss = predict(model, "token", examples)
+    found = ConfusionMatrix.of(labels, *counted_pairs(examples, predicted))
+    return LabelEvaluation(found, loss, score_spans(words, predicted, labels, tokenizer))

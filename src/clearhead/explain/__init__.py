@@ -1,12 +1,12 @@
-"""Seeing inside a model that does not know it is watched.
+"""Explaining a model from outside: shapes, attention, ablation, saliency, the residual stream.
 
-`import clearhead.explain` is cheap: a name below brings its room with it when it is
-first used.
+Nothing here changes what a model computes. `import clearhead.explain` is cheap: each name below
+imports its module on first use.
 """
 
 from importlib import import_module
 
-_HOME = {
+_MODULES = {
     "trace": "clearhead.explain.tracer",
     "Trace": "clearhead.explain.tracer",
     "AttentionView": "clearhead.explain.view",
@@ -18,10 +18,10 @@ __all__ = ["AttentionView", "Trace", "head_view", "model_view", "trace"]
 
 
 def __getattr__(name: str) -> object:
-    """Fetch a public name from its room on first use (PEP 562)."""
-    if name not in _HOME:
+    """Import a public name on first use (PEP 562)."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'clearhead.explain' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOME[name]), name)
+    value: object = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,14 +1,14 @@
-"""Watch a model at work; the model does not know, and computes what it would have computed.
+"""Capture intermediate tensors of a model without changing what it computes.
 
     names = "encoder.layers.*", "decoder.layers.1.cross_attention_block.weights"
-    with capture(model, *names) as seen:
+    with capture(model, *names) as captured:
         model(src, tgt, src_mask, tgt_mask)
-    seen["encoder.layers.0"]                                  # (batch, src_len, d_model)
-    seen["decoder.layers.1.cross_attention_block.weights"]    # (batch, h, tgt_len, src_len)
+    captured["encoder.layers.0"]                                  # (batch, src_len, d_model)
+    captured["decoder.layers.1.cross_attention_block.weights"]    # (batch, h, tgt_len, src_len)
 
-A name is the path of a module, as `model.named_modules()` writes it, and stands for what
-the module returns; behind an attention block, `.weights` stands for its weights before
-dropout. `*` stands for any one step of a path. Tensors are kept as they are, without a copy.
+A name is the path of a module, as in `model.named_modules()`, and stands for the module's
+output; the path of an attention block followed by `.weights` stands for its attention weights
+before dropout. `*` stands for any one component of a path. Tensors are not copied.
 """
 
 import difflib
@@ -23,49 +23,47 @@ from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.errors import UserError
 
 WEIGHTS = ".weights"
-Seen = dict[str, Tensor]
+Captured = dict[str, Tensor]
 
 
 @contextmanager
-def capture(model: nn.Module, *names: str) -> Iterator[Seen]:
-    """Fill a dictionary while the model runs; of a module that runs twice, the last time counts.
+def capture(model: nn.Module, *names: str) -> Iterator[Captured]:
+    """Fill a dictionary while the model runs; for a module that runs twice, with the last run.
 
     Raises:
-        UserError: a name fits nothing in this model.
+        UserError: a name matches nothing in this model.
     """
     modules = dict(model.named_modules())
-    seen: Seen = {}
-    with ExitStack() as watching:
-        for path in readable_paths(model, names):
+    captured: Captured = {}
+    with ExitStack() as hooks:
+        for path in matching_paths(model, names):
             if path.endswith(WEIGHTS):
                 block = modules[path.removesuffix(WEIGHTS)]
-                watching.enter_context(_keeping_weights(block))
-                look = _weights_into(seen, path)
+                hooks.enter_context(_keeping_weights(block))
+                hook = _store_weights(captured, path)
             else:
-                look = _output_into(seen, path)
+                hook = _store_output(captured, path)
                 block = modules[path]
-            watching.callback(block.register_forward_hook(look).remove)
-        yield seen
+            hooks.callback(block.register_forward_hook(hook).remove)
+        yield captured
 
 
-def readable_paths(model: nn.Module, names: tuple[str, ...]) -> list[str]:
-    """The paths that the names stand for."""
-    everything = watchable(model)
+def matching_paths(model: nn.Module, names: tuple[str, ...]) -> list[str]:
+    """The paths that match the names, in the order of the names."""
+    every = watchable(model)
     chosen: dict[str, None] = {}
     for name in names:
-        fitting = [path for path in everything if _fits(path, name)]
-        if not fitting:
-            near = difflib.get_close_matches(name, everything, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"there is, for one, {everything[-1]!r}"
-            )
+        matching = [path for path in every if _matches(path, name)]
+        if not matching:
+            near = difflib.get_close_matches(name, every, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there is, for example, {every[-1]!r}"
             raise UserError(f"nothing in this model is called {name!r}; {hint}")
-        chosen.update(dict.fromkeys(fitting))
+        chosen.update(dict.fromkeys(matching))
     return list(chosen)
 
 
 def watchable(model: nn.Module) -> list[str]:
-    """Every name that `capture` takes for this model."""
+    """Every name that `capture` accepts for this model."""
     paths = []
     for path, module in model.named_modules():
         if path:
@@ -75,9 +73,9 @@ def watchable(model: nn.Module) -> list[str]:
     return paths
 
 
-def _fits(path: str, name: str) -> bool:
-    steps, patterns = path.split("."), name.split(".")
-    return len(steps) == len(patterns) and all(map(fnmatchcase, steps, patterns))
+def _matches(path: str, name: str) -> bool:
+    components, patterns = path.split("."), name.split(".")
+    return len(components) == len(patterns) and all(map(fnmatchcase, components, patterns))
 
 
 @contextmanager
@@ -92,16 +90,16 @@ def _keeping_weights(block: nn.Module) -> Iterator[None]:
             block.attention_scores = None
 
 
-def _weights_into(seen: Seen, path: str) -> Callable[[Any, Any, Any], None]:
-    def look(block: Any, inputs: Any, output: Any) -> None:
-        seen[path] = block.attention_scores
+def _store_weights(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
+    def hook(block: Any, inputs: Any, output: Any) -> None:
+        captured[path] = block.attention_scores
 
-    return look
+    return hook
 
 
-def _output_into(seen: Seen, path: str) -> Callable[[Any, Any, Any], None]:
-    def look(module: Any, inputs: Any, output: Any) -> None:
+def _store_output(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
+    def hook(module: Any, inputs: Any, output: Any) -> None:
         if isinstance(output, Tensor):
-            seen[path] = output.detach()
+            captured[path] = output.detach()
 
-    return look
+    return hook

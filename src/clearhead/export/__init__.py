@@ -1,1 +1,1 @@
-"""The model in another house: files that production engines load, and proof that they agree."""
+"""Export of a model to other engines, and comparison of the export with the original."""

@@ -1,14 +1,13 @@
 """CTranslate2: a directory that `ctranslate2.Translator` loads, C++ on CPU or GPU.
 
-The weights are copied as they are, with four adaptations: norms as `folding` says, our
-own position table (CTranslate2's has all sines before all cosines), the queries, keys
-and values of an attention in one matrix, and a bias that never writes padding or begin
-signs, which our search bans.
+The weights are copied with four adaptations: norms as described in `conventions`, our own
+positional encoding (CTranslate2's has all sines before all cosines), queries, keys and values of
+an attention in one matrix, and a bias that excludes padding and BOS, as our search does.
 
-Its beam search is ours with `early_stopping`: hypotheses are ranked by score / length **
-length_penalty, and the search is over when beam_size of them are finished. It counts the
-end sign into the length only with `return_end_token=True`. Without that, or against our
-default stopping rule, which is exact, the best of four may now and then be another one.
+Its beam search equals ours with `early_stopping`: hypotheses are ranked by score / length **
+length_penalty, and the search ends when beam_size of them have ended. It includes EOS in the
+length only with `return_end_token=True`. Without that option, or compared with our default
+stopping rule, which is exact, the best of four hypotheses may occasionally differ.
 """
 
 import json
@@ -21,14 +20,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.export.engine import Ids
-from clearhead.export.folding import epsilon, scale_and_shift, weight_and_bias
-from clearhead.export.vocabulary import pieces
+from clearhead.export.conventions import (
+    epsilon,
+    scale_and_shift,
+    vocabulary_list,
+    weight_and_bias,
+)
+from clearhead.export.verify import Ids
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
 
 ctranslate2: Any = import_module("ctranslate2")  # optional, and has no types
-NEVER = -1e4  # far below any logit, and still a number in 16 bits
+EXCLUDED = -1e4  # far below any logit, and representable in 16 bits
 USAGE = """
 import ctranslate2, tokenizers
 
@@ -43,11 +46,11 @@ print(tokenizer.decode([tokenizer.token_to_id(p) for p in found[0].hypotheses[0]
 def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: str) -> None:
     """Write model.bin, config.json, the vocabulary and the tokenizer."""
     config, spec = model.config, _spec(model)
-    source = pieces(tokenizer, config.src_vocab_size)
+    source = vocabulary_list(tokenizer, config.src_vocab_size)
     spec.register_source_vocabulary(source)
-    spec.register_target_vocabulary(pieces(tokenizer, config.tgt_vocab_size))
+    spec.register_target_vocabulary(vocabulary_list(tokenizer, config.tgt_vocab_size))
     spec.config.layer_norm_epsilon = epsilon(model) ** 2
-    spec.config.unk_token = source[config.pad_id]  # our text never has an unknown
+    spec.config.unk_token = source[config.pad_id]  # our texts have no unknown tokens
     spec.config.bos_token = spec.config.decoder_start_token = source[config.bos_id]
     spec.config.eos_token = source[config.eos_id]
     spec.validate()
@@ -57,7 +60,7 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
 
 
 def _spec(model: Any) -> Any:
-    """The model as CTranslate2 names its parts."""
+    """The weights under CTranslate2's names."""
     config = model.config
     spec = ctranslate2.specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers), config.h, pre_norm=config.norm == "pre"
@@ -75,12 +78,12 @@ def _spec(model: Any) -> Any:
         _norm(spec.encoder.layer_norm, model.encoder.norm, config.d_model)
         _norm(spec.decoder.layer_norm, model.decoder.norm, config.d_model)
     _linear(spec.decoder.projection, model.projection_layer.proj)
-    spec.decoder.projection.bias[[config.pad_id, config.bos_id]] = NEVER
+    spec.decoder.projection.bias[[config.pad_id, config.bos_id]] = EXCLUDED
     return spec
 
 
 def _layer(spec: Any, block: Any) -> None:
-    """Self-attention and feed-forward, the first and the last sublayer of either half."""
+    """Self-attention and feed-forward, the first and the last sublayer of a layer."""
     attention, feed_forward = block.self_attention_block, block.feed_forward_block
     residuals = block.residual_connections
     _fused(spec.self_attention.linear[0], attention.w_q, attention.w_k, attention.w_v)
@@ -115,16 +118,16 @@ def _norm(spec: Any, norm: Any, features: int) -> None:
 
 
 def _array(tensor: Tensor) -> Any:
-    return np.array(tensor.detach().float())  # a copy: what is exported may be changed
+    return np.array(tensor.detach().float())  # a copy, because exporting may change it
 
 
 class Loaded:
-    """An exported directory in CTranslate2's own translator; implements `Engine`."""
+    """An exported directory in `ctranslate2.Translator`; implements `Engine`."""
 
     def __init__(self, directory: Path) -> None:
         self.source = _vocabulary(directory, "source")
         target = _vocabulary(directory, "target")
-        self.ids = {piece: number for number, piece in enumerate(target)}
+        self.ids = {token: i for i, token in enumerate(target)}
         config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         self.eos_id = self.ids[config["eos_token"]]
         self.engine = ctranslate2.Translator(
@@ -147,7 +150,7 @@ class Loaded:
         self, sources: Sequence[Ids], beam_size: int, limit: int, logits: bool = False
     ) -> list[Any]:
         return self.engine.translate_batch(
-            [[self.source[number] for number in ids] for ids in sources],
+            [[self.source[i] for i in ids] for ids in sources],
             beam_size=beam_size,
             max_decoding_length=limit,
             return_end_token=True,
@@ -158,7 +161,7 @@ class Loaded:
         )
 
     def _ids(self, result: Any) -> Ids:
-        return [self.ids[piece] for piece in result.hypotheses[0]]
+        return [self.ids[token] for token in result.hypotheses[0]]
 
 
 def _vocabulary(directory: Path, side: str) -> list[str]:

@@ -1,20 +1,24 @@
-"""A directory that appears whole or not at all."""
+"""Directories that are written completely or not at all."""
 
 import os
 import shutil
-import tempfile
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from clearhead.errors import UserError
+from clearhead.files import temporary_name
+
+# What libraries call a full disk, a quota or a limit on the size of a file in errors of their own.
+DISK_FULL = ("No space left", "File too large", "Disk quota exceeded", "os error 28", "os error 27")
 
 
 def check_free(path: Path) -> None:
-    """Nothing may stand where the export shall appear, an empty directory excepted.
+    """Check that nothing would be overwritten; an empty directory is allowed.
 
     Raises:
-        UserError: something does.
+        UserError: the path exists and is not an empty directory.
     """
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise UserError(f"{path} is a file or a link; give the name of a new directory, --output")
@@ -29,12 +33,13 @@ def new_directory(path: Path) -> Iterator[Path]:
     """A temporary directory to fill; it becomes `path` when the block ends without an error.
 
     Raises:
-        UserError: `path` is taken, or cannot be written.
+        UserError: `path` exists or cannot be written.
     """
     check_free(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        temporary = temporary_name(path)
+        temporary.mkdir()
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
@@ -42,26 +47,31 @@ def new_directory(path: Path) -> Iterator[Path]:
         _publish(temporary, path)
     except OSError as error:
         raise _unwritable(path, error) from error
+    except Exception as error:  # of a library, for example SafetensorError
+        if any(text in str(error) for text in DISK_FULL):
+            raise _unwritable(path, error) from error
+        raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _publish(temporary: Path, path: Path) -> None:
+    # The directory has the permissions that the umask allows; some libraries give fewer.
+    mode = stat.S_IMODE(temporary.stat().st_mode) & 0o666
     for file in temporary.rglob("*"):
         if file.is_file():
-            file.chmod(0o644)
+            file.chmod(mode)
             with file.open("rb+") as handle:
                 os.fsync(handle.fileno())
-    temporary.chmod(0o755)
     check_free(path)
     if path.is_dir():
-        path.rmdir()  # empty, see above; Windows renames onto nothing only
+        path.rmdir()  # it is empty; Windows cannot rename onto a directory
     temporary.rename(path)
 
 
-def _unwritable(path: Path, error: OSError) -> UserError:
-    reason = error.strerror or str(error)
+def _unwritable(path: Path, error: Exception) -> UserError:
+    reason = getattr(error, "strerror", None) or " ".join(str(error).split())
     return UserError(
-        f"cannot write {path}: {reason}; free some space or choose a directory that you may "
-        "write to with --output"
+        f"cannot write {path}: {reason}; free some space or choose a writable directory with "
+        "--output"
     )

@@ -1,14 +1,14 @@
 """Hugging Face: a directory that `transformers` loads, model, tokenizer and search settings.
 
-Two of its architectures are the paper's, under other names: Pegasus is pre-norm with
-final norms, Marian post-norm without. Both scale the embedding, have biases everywhere,
-ReLU and sinusoids, whose features stand in another order (see `huggingface_weights`).
+Two of its architectures are the paper's under other names: Pegasus is pre-norm with final norms,
+Marian post-norm without. Both scale the embedding, have biases everywhere, ReLU, and sinusoids in
+another order of features (see `huggingface_weights`).
 
-Their norms have an epsilon of 1e-5, fixed, inside the root. What `folding` cannot fold is
-a factor of about 1 - 5e-6 / sigma²; the shipped model's logits move by some 1e-5.
+Their norms have a fixed epsilon of 1e-5 inside the root. The difference that `conventions` cannot
+remove is a factor of about 1 - 5e-6 / sigma²; it changes the shipped model's logits by about 1e-5.
 
-Its beam search is ours: with `early_stopping="never"`, as the exported settings have it,
-as we search by default, with True as with our `early_stopping`. Lengths count the end sign.
+Its beam search equals ours: with `early_stopping="never"`, the exported setting, our default; with
+True, our `early_stopping`. Lengths include EOS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,10 +22,10 @@ import torch
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from clearhead.decoding.batching import batches_by_tokens, padded
+from clearhead.decoding.readable import batches_by_tokens, padded
 from clearhead.errors import UserError
-from clearhead.export.engine import Ids
 from clearhead.export.huggingface_weights import weights
+from clearhead.export.verify import Ids
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.text import Tokenizer
 
@@ -49,7 +49,7 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     """Write config.json, generation_config.json, model.safetensors and the tokenizer.
 
     Raises:
-        UserError: no architecture has the shape of this model.
+        UserError: no architecture fits this model.
     """
     _check(model.config)
     config_class, model_class = (getattr(transformers, n) for n in ARCHITECTURES[model.config.norm])
@@ -69,7 +69,7 @@ def _check(config: TransformerConfig) -> None:
         )
     if config.d_model % 2:
         raise UserError(
-            f"transformers has no sinusoids for an odd width, and d_model={config.d_model}; "
+            f"transformers has no sinusoids for an odd width, but d_model={config.d_model}; "
             "export to ctranslate2 or onnx"
         )
 
@@ -101,7 +101,7 @@ def _sizes(config: TransformerConfig) -> dict[str, Any]:
 
 
 def _search(config: TransformerConfig) -> Any:
-    """The search of `clearhead translate`: "never" is our stopping rule, the exact one."""
+    """The search of `clearhead translate`; "never" is our stopping rule, which is exact."""
     return transformers.GenerationConfig(
         num_beams=4,
         length_penalty=1.0,
@@ -117,18 +117,18 @@ def _search(config: TransformerConfig) -> Any:
 
 
 def _save_tokenizer(tokenizer: Tokenizer, config: TransformerConfig, directory: Path) -> None:
-    """tokenizer.json that ends every text with the end sign; signs typed in a text stay text."""
+    """tokenizer.json that appends EOS; special tokens typed in a text remain text."""
     tokenizer.save(directory)
     engine = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
-    pad, begin, end = (tokenizer.piece(i) for i in (config.pad_id, config.bos_id, config.eos_id))
+    pad, bos, eos = (tokenizer.piece(i) for i in (config.pad_id, config.bos_id, config.eos_id))
     engine.post_processor = TemplateProcessing(
-        single=f"$A {end}", pair=f"$A {end} $B {end}", special_tokens=[(end, config.eos_id)]
+        single=f"$A {eos}", pair=f"$A {eos} $B {eos}", special_tokens=[(eos, config.eos_id)]
     )
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=engine,
         pad_token=pad,
-        bos_token=begin,
-        eos_token=end,
+        bos_token=bos,
+        eos_token=eos,
         split_special_tokens=True,
         model_max_length=config.src_seq_len,
         clean_up_tokenization_spaces=False,
@@ -157,16 +157,16 @@ class Loaded:
         """As `Engine.translate`."""
         found: list[Ids] = [[] for _ in sources]
         for batch in batches_by_tokens([len(ids) for ids in sources], 8192 // beam_size):
-            answer = self._generate([sources[i] for i in batch], beam_size, limit)
-            for i, ids in zip(batch, answer.sequences.tolist(), strict=True):
-                found[i] = self._up_to_end(ids[1:])[0]  # the first is the begin sign
+            output = self._generate([sources[i] for i in batch], beam_size, limit)
+            for i, ids in zip(batch, output.sequences.tolist(), strict=True):
+                found[i] = self._up_to_eos(ids[1:])[0]  # the first is BOS
         return found
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
         """As `Engine.greedy_logits`."""
-        answer = self._generate(sources, 1, limit, logits=True)
-        logits = torch.stack(answer.logits, dim=1).float()  # (sentences, steps, vocab)
-        ends = [self._up_to_end(ids[1:])[1] for ids in answer.sequences.tolist()]
+        output = self._generate(sources, 1, limit, logits=True)
+        logits = torch.stack(output.logits, dim=1).float()  # (sentences, steps, vocab)
+        ends = [self._up_to_eos(ids[1:])[1] for ids in output.sequences.tolist()]
         return [(ids, rows[: len(ids)]) for ids, rows in zip(ends, logits, strict=True)]
 
     def _generate(
@@ -185,10 +185,10 @@ class Loaded:
             return_dict_in_generate=True,
         )
 
-    def _up_to_end(self, ids: Ids) -> tuple[Ids, Ids]:
-        """Without the end sign and what follows it, and with the end sign."""
-        end = self.model.config.eos_token_id
-        if end not in ids:
+    def _up_to_eos(self, ids: Ids) -> tuple[Ids, Ids]:
+        """The ids before EOS, and the ids up to and including it."""
+        eos_id = self.model.config.eos_token_id
+        if eos_id not in ids:
             return ids, ids
-        place = ids.index(end)
-        return ids[:place], ids[: place + 1]
+        end = ids.index(eos_id)
+        return ids[:end], ids[: end + 1]

@@ -1,8 +1,8 @@
 """Our weights under the names of `transformers`, in its order of features.
 
-Its sinusoids have all sines before all cosines, ours alternate. A model does not care in
-which order its d_model features stand as long as everyone agrees, so every matrix is
-reordered on the side where it reads from or writes to them.
+Its sinusoids have all sines before all cosines, ours alternate. The order of the d_model features
+is arbitrary as long as all weights use the same, so every matrix is permuted along the axis on
+which it reads or writes them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.export.folding import scale_and_shift, weight_and_bias
+from clearhead.export.conventions import scale_and_shift, weight_and_bias
 
 # Their name of each sublayer, and ours.
 _LINEARS = {
@@ -26,26 +26,26 @@ _LINEARS = {
     "fc1": "feed_forward_block.linear_1",
     "fc2": "feed_forward_block.linear_2",
 }
-_WRITERS = ("out_proj", "fc2")  # their output is added to the features; the others read them
+_WRITERS = ("out_proj", "fc2")  # their output is added to the residual stream
 _ENCODER_NORMS = ("self_attn_layer_norm", "final_layer_norm")
 _DECODER_NORMS = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
 
 
 def weights(model: Any) -> Iterator[tuple[str, Tensor]]:
-    """The state of their model: every tensor under their name, in their order of features."""
+    """Their state dictionary, in their order of features."""
     config, order = model.config, order_of(model.config.d_model)
-    table = model.src_embed.embedding.weight.detach().float()[:, order]
+    embeddings = model.src_embed.embedding.weight.detach().float()[:, order]
     positions = max(model.src_pos.pe[0], model.tgt_pos.pe[0], key=len)[:, order]
     for name in ("model.shared", "lm_head"):
-        yield f"{name}.weight", table
+        yield f"{name}.weight", embeddings
     yield "final_logits_bias", weight_and_bias(model.projection_layer.proj)[1].unsqueeze(0)
     for name, norms in (("encoder", _ENCODER_NORMS), ("decoder", _DECODER_NORMS)):
-        half = getattr(model, name)
-        yield f"model.{name}.embed_tokens.weight", table
+        stack = getattr(model, name)
+        yield f"model.{name}.embed_tokens.weight", embeddings
         yield f"model.{name}.embed_positions.weight", positions
         if config.norm == "pre":
-            yield from _norm(f"model.{name}.layer_norm", half.norm, order)
-        for number, block in enumerate(half.layers):
+            yield from _norm(f"model.{name}.layer_norm", stack.norm, order)
+        for number, block in enumerate(stack.layers):
             yield from _layer(f"model.{name}.layers.{number}", block, norms, order)
 
 
@@ -70,5 +70,5 @@ def _norm(prefix: str, norm: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]
 
 
 def order_of(d_model: int) -> Tensor:
-    """Where their features stand among ours: 0, 2, 4, … (sines), then 1, 3, 5, … (cosines)."""
+    """Our index of each of their features: 0, 2, 4, … (sines), then 1, 3, 5, … (cosines)."""
     return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])

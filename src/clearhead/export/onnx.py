@@ -1,19 +1,20 @@
-"""ONNX: an encoder and a decoder with cache, which onnxruntime runs on anything.
+"""ONNX: an encoder graph and a decoder graph with a key-value cache.
 
-`encoder.onnx` reads the sources once, `decoder.onnx` writes one token a call; their
-tensors are told in `onnx_graph`. The search between them is `clearhead.decoding`'s own
-(`onnx_runner`), so its options, its stopping rule and its bans hold here as they stand.
-Norms are the fused ones (LayerNormalization in the graph; see `fast.normalization`).
+`encoder.onnx` reads the sources once; `decoder.onnx` decodes one token per call and returns the
+cache with one more position. Both consist of the model's own blocks, with norms fused
+(LayerNormalization in the graph; see `fast.accelerate`). The search between them is that of
+`clearhead.decoding` (see `onnx_runner`), with all of its options.
 """
 
+import math
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import padding_mask
-from clearhead.export.onnx_graph import DecoderGraph, EncoderGraph
 from clearhead.fast import accelerate
 from clearhead.files import atomic_write
 from clearhead.models import Transformer
@@ -29,14 +30,14 @@ source = [*tokenizer.encode("Where is the station?"), tokenizer.eos_id]
 found = decode(engine, [source], DecodingOptions(beam_size=4))
 print(tokenizer.decode(found[0][0].ids))
 """
-# An example of each input, and which of its axes are free.
+# An example of each input, and the names of its dynamic axes.
 Inputs = dict[str, tuple[Tensor, dict[int, str]]]
-# Sizes of the example that is traced: no two alike, none 0 or 1, so that all stay free.
-SENTENCES, BEAMS, SRC_LEN, WRITTEN = 2, 3, 5, 4
+# Sizes of the traced example: all different, none 0 or 1, so that no axis becomes constant.
+SENTENCES, BEAMS, SRC_LEN, PREFIX = 2, 3, 5, 4
 
 
 def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: str) -> None:
-    """Write encoder.onnx, decoder.onnx, the sizes (config.json) and the tokenizer."""
+    """Write encoder.onnx, decoder.onnx, config.json and the tokenizer."""
     config = model.config
     model = accelerate(deepcopy(model), {"normalization"}).eval()
     encoder, decoder = EncoderGraph(model), DecoderGraph(model)
@@ -45,23 +46,22 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     memory = encoder(src, src_mask)
     layers, h, d_k = memory.shape[1], memory.shape[3], memory.shape[5]
     last = torch.full((SENTENCES, BEAMS), config.bos_id)
-    cache = torch.zeros(SENTENCES, BEAMS, layers, 2, h, WRITTEN, d_k)
+    cache = torch.zeros(SENTENCES, BEAMS, layers, 2, h, PREFIX, d_k)
     masked = (src_mask, {0: "sentences", 3: "src_len"})
-    reads: Inputs = {"src": (src, {0: "sentences", 1: "src_len"}), "src_mask": masked}
-    writes: Inputs = {
+    encoder_inputs: Inputs = {"src": (src, {0: "sentences", 1: "src_len"}), "src_mask": masked}
+    decoder_inputs: Inputs = {
         "last": (last, {0: "sentences", 1: "beams"}),
         "cache": (cache, {0: "sentences", 1: "beams", 5: "written"}),
         "memory": (memory, {0: "sentences", 4: "src_len"}),
         "src_mask": masked,
     }
-    _write(encoder, directory / "encoder.onnx", reads, ["memory"])
-    _write(decoder, directory / "decoder.onnx", writes, ["logits", "longer_cache"])
+    _write(encoder, directory / "encoder.onnx", encoder_inputs, ["memory"])
+    _write(decoder, directory / "decoder.onnx", decoder_inputs, ["logits", "longer_cache"])
     atomic_write(directory / "config.json", config.to_json())
     tokenizer.save(directory)
 
 
 def _write(graph: nn.Module, path: Path, inputs: Inputs, outputs: list[str]) -> None:
-    """Trace a graph on the example tensors; the named axes stay free."""
     torch.onnx.export(
         graph,
         tuple(tensor for tensor, _ in inputs.values()),
@@ -73,3 +73,94 @@ def _write(graph: nn.Module, path: Path, inputs: Inputs, outputs: list[str]) -> 
         external_data=False,
         verbose=False,
     )
+
+
+class EncoderGraph(nn.Module):
+    """The source's keys and values for the cross-attention of every decoder layer.
+
+    Shape:
+        src: (sentences, src_len) ids, src_mask: (sentences, 1, 1, src_len), True = visible
+        -> memory: (sentences, layers, 2, h, src_len, d_k)
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Embed, encode, project for each decoder layer."""
+        x = self.model.src_pos(_embedded(self.model.src_embed, src))
+        output = self.model.encoder(x, src_mask)
+        blocks = [layer.cross_attention_block for layer in self.model.decoder.layers]
+        projections = [(block, w) for block in blocks for w in (block.w_k, block.w_v)]
+        memory = torch.stack([block.split_heads(w(output)) for block, w in projections], dim=1)
+        return memory.unflatten(1, (len(blocks), 2))
+
+
+class DecoderGraph(nn.Module):
+    """One decoding step for every beam of every sentence, as a pure function.
+
+    Shape:
+        last: (sentences, beams) ids; memory from `EncoderGraph`; src_mask as there;
+        cache: (sentences, beams, layers, 2, h, written, d_k), at first with written = 0
+        -> logits: (sentences, beams, vocab), the cache with written + 1
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(
+        self, last: Tensor, cache: Tensor, memory: Tensor, src_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Embed the new position, apply the layers with their caches, project."""
+        x = _embedded(self.model.tgt_embed, last)  # (sentences, beams, d_model)
+        x = x + self.model.tgt_pos.pe[:, cache.shape[5]]  # the position of the new token
+        caches = []
+        for number, layer in enumerate(self.model.decoder.layers):
+            attend, cross_attend, feed_forward = layer.residual_connections
+            own = SelfAttention(layer.self_attention_block, cache[:, :, number])
+            cross = CrossAttention(layer.cross_attention_block, memory[:, number], src_mask)
+            x = feed_forward(cross_attend(attend(x, own), cross), layer.feed_forward_block)
+            caches.append(own.cache)
+        x = self.model.decoder.norm(x)
+        return self.model.projection_layer.proj(x), torch.stack(caches, dim=2)
+
+
+class SelfAttention:
+    """The new position attends to itself and all earlier ones; afterwards `cache` holds it too."""
+
+    def __init__(self, block: Any, cache: Tensor) -> None:
+        self.block, self.cache = block, cache  # (sentences, beams, 2, h, written, d_k)
+
+    def __call__(self, y: Tensor) -> Tensor:
+        """(sentences, beams, d_model) -> the same shape."""
+        block = self.block
+        new = torch.stack([self._heads(block.w_k(y)), self._heads(block.w_v(y))], dim=2)
+        self.cache = torch.cat([self.cache, new], dim=4)
+        keys, values = self.cache.unbind(2)  # (sentences, beams, h, written + 1, d_k) each
+        x, _ = block.attention(self._heads(block.w_q(y)), keys, values, None, None)
+        return block.w_o(x.squeeze(3).flatten(2))
+
+    def _heads(self, x: Tensor) -> Tensor:
+        # (sentences, beams, d_model) -> (sentences, beams, h, 1, d_k)
+        return x.unflatten(2, (self.block.h, self.block.d_k)).unsqueeze(3)
+
+
+class CrossAttention:
+    """All beams of a sentence attend to its source in parallel."""
+
+    def __init__(self, block: Any, memory: Tensor, src_mask: Tensor) -> None:
+        self.block, self.memory, self.src_mask = block, memory, src_mask
+
+    def __call__(self, y: Tensor) -> Tensor:
+        """(sentences, beams, d_model) -> the same shape."""
+        block, (keys, values) = self.block, self.memory.unbind(1)
+        query = block.split_heads(block.w_q(y))  # (sentences, h, beams, d_k)
+        x, _ = block.attention(query, keys, values, self.src_mask, None)
+        return block.w_o(block.join_heads(x))
+
+
+def _embedded(embed: Any, ids: Tensor) -> Tensor:
+    # Not `InputEmbeddings.forward`, which checks the ids and cannot be traced.
+    return embed.embedding(ids) * math.sqrt(embed.d_model)

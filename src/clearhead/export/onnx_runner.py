@@ -1,4 +1,4 @@
-"""Our own search over the exported graphs: onnxruntime computes, `clearhead.decoding` chooses.
+"""Our search over the exported graphs, computed by ONNX Runtime.
 
 decode(onnx_engine(directory), sources, DecodingOptions(beam_size=4))
 """
@@ -12,51 +12,46 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
-from clearhead.decoding import DecodingOptions, Engine, decode
-from clearhead.export.engine import Ids
+from clearhead.decoding import DecodingOptions, ReadableEngine, decode
+from clearhead.export.verify import Ids
 from clearhead.models import TransformerConfig
 
 onnxruntime: Any = import_module("onnxruntime")  # optional, and has no types
 
 
-def onnx_engine(directory: str | Path) -> Engine:
-    """What `clearhead.decoding.decode` takes in a model's place: an exported directory."""
+def onnx_engine(directory: str | Path) -> ReadableEngine:
+    """An exported directory as an engine for `clearhead.decoding.decode`."""
     config = TransformerConfig.load(Path(directory) / "config.json")
     encoder = _session(Path(directory) / "encoder.onnx")
+    decoder = _session(Path(directory) / "decoder.onnx")
 
-    def encode(src: Tensor, src_mask: Tensor | None) -> Tensor:
-        mask = padding_mask(src, config.pad_id) if src_mask is None else src_mask
-        return torch.from_numpy(
-            encoder.run(None, {"src": src.numpy(), "src_mask": mask.numpy()})[0]
-        )
+    def begin(src: Tensor) -> OnnxSteps:
+        src_mask = padding_mask(src, config.pad_id)
+        memory = encoder.run(None, {"src": src.numpy(), "src_mask": src_mask.numpy()})[0]
+        return OnnxSteps(decoder, torch.from_numpy(memory), src_mask)
 
-    decoder = OnnxDecoder(_session(Path(directory) / "decoder.onnx"))
-    # The decoder's graph ends with the projection: its steps are logits already.
-    return Engine(config, torch.device("cpu"), encode, decoder, lambda logits: logits)
+    return ReadableEngine(config, torch.device("cpu"), begin)
 
 
-class OnnxDecoder:
-    """A `decoding.engine.StepDecoder` whose model stands in a graph; `step` gives logits.
+class OnnxSteps:
+    """`clearhead.decoding.steps.Steps` that runs the decoder graph.
 
-    Shapes as in `onnx_graph`; rows are sentences x beams, sentence by sentence.
+    Shapes as in `onnx`. Each row is a sentence with a single beam.
     """
 
-    can_replace = False  # all sentences of a batch begin together
+    def __init__(self, session: Any, memory: Tensor, src_mask: Tensor) -> None:
+        rows, layers, _, h, _, d_k = memory.shape
+        self.session, self.memory, self.src_mask = session, memory, src_mask
+        self.cache = memory.new_empty(rows, 1, layers, 2, h, 0, d_k)
 
-    def __init__(self, session: Any) -> None:
-        self.session = session
+    def step(self, last: Tensor) -> Tensor:
+        """(rows,) last tokens -> (rows, vocab) log-probabilities of the next."""
+        return self.logits(last).log_softmax(dim=-1)
 
-    def start(self, memory: Tensor, src_mask: Tensor | None) -> None:
-        """Begin new sentences, a row each, that have written nothing."""
-        sentences, layers, _, h, src_len, d_k = memory.shape
-        everywhere = torch.ones(sentences, 1, 1, src_len, dtype=torch.bool)
-        self.memory, self.src_mask = memory, everywhere if src_mask is None else src_mask
-        self.cache = memory.new_empty(sentences, 1, layers, 2, h, 0, d_k)
-
-    def step(self, ids: Tensor) -> Tensor:
-        """(rows,) the token last written -> (rows, vocab) the scores of the next."""
+    def logits(self, last: Tensor) -> Tensor:
+        """As `step`, before the softmax."""
         inputs = {
-            "last": ids.view(self.cache.shape[:2]),
+            "last": last.unsqueeze(1),
             "cache": self.cache,
             "memory": self.memory,
             "src_mask": self.src_mask,
@@ -64,23 +59,20 @@ class OnnxDecoder:
         arrays = {name: tensor.contiguous().numpy() for name, tensor in inputs.items()}
         logits, cache = self.session.run(None, arrays)
         self.cache = torch.from_numpy(cache)
-        return torch.from_numpy(logits).flatten(0, 1)
+        return torch.from_numpy(logits).squeeze(1)
 
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what row rows[i] has written; one row may become several."""
-        self.cache = self.cache.flatten(0, 1)[rows].unflatten(0, (len(self.cache), -1))
+        """As `Steps.reorder`."""
+        self.cache = self.cache[rows]
 
-    def keep(self, sentences: Tensor) -> None:
-        """Only these sentences, by number, stay."""
-        self.cache, self.memory = self.cache[sentences], self.memory[sentences]
-        self.src_mask = self.src_mask[sentences]
-
-    def retire(self, sentences: list[int]) -> None:
-        """These are written; their rows run on unseen until `keep`."""
+    def keep(self, rows: Tensor) -> None:
+        """As `Steps.keep`."""
+        self.reorder(rows)
+        self.memory, self.src_mask = self.memory[rows], self.src_mask[rows]
 
 
 class Loaded:
-    """An exported directory in onnxruntime; implements `export.engine.Engine`."""
+    """An exported directory in onnxruntime; implements `export.verify.Engine`."""
 
     def __init__(self, directory: Path) -> None:
         self.engine = onnx_engine(directory)
@@ -93,14 +85,15 @@ class Loaded:
         return [best[0].ids for best in decode(self.engine, sources, options)]
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
-        """As `Engine.greedy_logits`: the greedy translations, walked through once more."""
+        """As `Engine.greedy_logits`; logits are computed in a second, teacher-forced pass."""
         config, found = self.engine.config, []
         for source, ids in zip(sources, self.translate(sources, 1, limit), strict=True):
             written = [*ids, config.eos_id][:limit]
-            src, decoder = torch.tensor([source]), self.engine.new_decoder()
-            decoder.start(self.engine.encode(src, None), None)
-            steps = [decoder.step(torch.tensor([last])) for last in [config.bos_id, *written[:-1]]]
-            found.append((written, torch.cat(steps)))
+            steps = self.engine.begin(torch.tensor([source]))
+            assert isinstance(steps, OnnxSteps)
+            read = [config.bos_id, *written[:-1]]
+            logits = [steps.logits(torch.tensor([last])) for last in read]
+            found.append((written, torch.cat(logits)))
         return found
 
 

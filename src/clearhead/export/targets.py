@@ -1,4 +1,7 @@
-"""Where a model can be exported to, and what each place needs. Imports nothing heavy."""
+"""The engines that a model can be exported to, and the packages they need.
+
+Imports nothing heavy.
+"""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,11 +13,11 @@ from clearhead.errors import UserError
 
 @dataclass(frozen=True)
 class Target:
-    """One production engine.
+    """One engine.
 
-    `builder` has `build(model, tokenizer, directory, precision)` and the lines of a
-    README, `USAGE`; `engine` has `Loaded(directory)`, an `engine.Engine`. The first of
-    `precisions` is the default.
+    The module `builder` has `build(model, tokenizer, directory, precision)` and `USAGE`, an
+    example for the README; the module `engine` has `Loaded(directory)`, a `verify.Engine`. The
+    first of `precisions` is the default.
     """
 
     title: str
@@ -57,7 +60,7 @@ def find_target(name: str) -> Target:
     """The target of this name.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no such target.
     """
     if name not in TARGETS:
         raise UserError(f"there is no target {name!r}; export to {', '.join(TARGETS)}")
@@ -65,22 +68,22 @@ def find_target(name: str) -> Target:
 
 
 def check_precision(target: Target, precision: str | None) -> str:
-    """The precision to store the weights in; None means the target's default.
+    """The precision of the stored weights; None means the target's default.
 
     Raises:
-        UserError: the target does not know it.
+        UserError: the target does not support it.
     """
     chosen = precision or target.precisions[0]
     if chosen not in target.precisions:
         raise UserError(
-            f"{target.title} exports know no precision {chosen!r}; choose from "
+            f"{target.title} exports do not support precision {chosen!r}; choose from "
             f"{', '.join(target.precisions)}"
         )
     return chosen
 
 
 def builder_of(target: Target) -> Any:
-    """The module that writes the target's files.
+    """The module that writes the files of a target.
 
     Raises:
         UserError: a package is missing.
@@ -90,7 +93,7 @@ def builder_of(target: Target) -> Any:
 
 
 def engine_of(target: Target) -> Any:
-    """The class that loads them with the foreign engine.
+    """The class that loads an export into its engine.
 
     Raises:
         UserError: a package is missing.
@@ -103,6 +106,6 @@ def _require(packages: tuple[str, ...], purpose: str) -> None:
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise UserError(
-            f"{purpose} needs {' and '.join(missing)}, which this installation lacks; "
+            f"{purpose} needs {' and '.join(missing)}, which is not installed; "
             "pip install 'clearhead[export]'"
         )

@@ -1,62 +1,150 @@
-"""Swap the parts of a model for their fast twins; the weights stay where they are."""
+"""Faster leaf operations under blocks that keep their own forwards: `accelerate`."""
 
+import math
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from clearhead.blocks.attention import MultiHeadAttentionBlock
+from clearhead.blocks.attention import MultiHeadAttentionBlock, record_attention
+from clearhead.blocks.masks import as_boolean
 from clearhead.blocks.normalization import LayerNormalization
-from clearhead.blocks.residual import ResidualConnection
+from clearhead.blocks.variants.positions import RotaryMultiHeadAttentionBlock
 from clearhead.errors import UserError
-from clearhead.fast.attention import FastMultiHeadAttentionBlock
 from clearhead.fast.dropout import CheapDropout
-from clearhead.fast.normalization import FusedLayerNormalization
-from clearhead.fast.residual import FastResidualConnection
-from clearhead.fast.sdpa import SdpaMultiHeadAttentionBlock
 
 Model = TypeVar("Model", bound=nn.Module)
-Swap = dict[type[nn.Module], Callable[..., nn.Module]]
 
-# Each trick by its name; a benchmark leaves out one after the other.
-TWINS: dict[str, Swap] = {
-    "attention": {MultiHeadAttentionBlock: FastMultiHeadAttentionBlock.twin},
-    "sdpa": {MultiHeadAttentionBlock: SdpaMultiHeadAttentionBlock.twin},
-    "dropout": {nn.Dropout: CheapDropout.twin},
-    "normalization": {LayerNormalization: FusedLayerNormalization.twin},
-    "residual": {ResidualConnection: FastResidualConnection.twin},
+
+def fused_normalize(x: Tensor, alpha: Tensor, bias: Tensor, eps: float) -> Tensor:
+    r"""`LayerNormalization.normalize` in one pass over memory instead of seven.
+
+    The kernel divides by :math:`\sqrt{\sigma_b^2 + \epsilon'}` with the biased standard
+    deviation :math:`\sigma_b`. Since :math:`\sigma = \sigma_b \sqrt{n / (n - 1)}`, the factor
+    moves into alpha, and :math:`\epsilon' = \epsilon^2` makes the two roots agree where sigma is
+    far from epsilon (the relative difference is at most epsilon / sigma).
+
+    Shape:
+        x: (..., features) -> the same
+    """
+    n = x.shape[-1]
+    weight = (alpha * math.sqrt((n - 1) / n)).expand(n)
+    return F.layer_norm(x, (n,), weight, bias.expand(n), eps**2)
+
+
+def kernel_attention(
+    block: MultiHeadAttentionBlock,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: nn.Module | None,
+) -> tuple[Tensor, Tensor]:
+    """`MultiHeadAttentionBlock.attention` of one block, by `F.scaled_dot_product_attention`.
+
+    On a GPU the kernel (FlashAttention, Dao et al. 2022) walks over the keys in blocks that fit
+    into the chip's own memory and keeps a running softmax; the weights never exist. On a CPU
+    its backward pass is several times slower than the formula's, so there the formula stays.
+
+    While the block keeps its attention scores, or if its dropout is not `nn.Dropout`, the
+    formula is computed. Otherwise the second result is empty.
+
+    Shape:
+        query: (batch, h, query, d_k), key and value: (batch, h, key, d_k),
+        mask: broadcasts to (batch, h, query, key), True = visible
+        -> (batch, h, query, d_k), weights (batch, h, query, key) or (0,)
+    """
+    if block.keep_attention_scores or type(dropout) not in (nn.Dropout, type(None)):
+        return MultiHeadAttentionBlock.attention(query, key, value, mask, dropout)
+    visible = None if mask is None else as_boolean(mask)
+    rate = dropout.p if isinstance(dropout, nn.Dropout) and dropout.training else 0.0
+    x = F.scaled_dot_product_attention(query, key, value, visible, rate)
+    if visible is not None:
+        # Kernels differ in what a query without visible keys gets; here its output is 0.
+        x = x.masked_fill(~visible.any(-1, keepdim=True), 0.0)
+    return x, x.new_empty(0)
+
+
+class LeafOperation(NamedTuple):
+    """One operation, replaced in one module at a time."""
+
+    called_by: Callable[[nn.Module], bool]  # only the library's own classes, no subclasses
+    replace: Callable[[Any], None]
+
+
+def _has_attention(module: nn.Module) -> bool:
+    return type(module) in (MultiHeadAttentionBlock, RotaryMultiHeadAttentionBlock)
+
+
+def _replace_attention(block: Any) -> None:
+    block.attention = partial(kernel_attention, block)
+
+
+def _has_dropout(module: nn.Module) -> bool:
+    return any(type(child) is nn.Dropout for child in module.children())
+
+
+def _replace_dropout(module: nn.Module) -> None:
+    for name, child in module.named_children():
+        if type(child) is nn.Dropout:
+            setattr(module, name, CheapDropout(child.p).train(child.training))
+
+
+def _has_normalize(module: nn.Module) -> bool:
+    return type(module) is LayerNormalization
+
+
+def _replace_normalize(norm: Any) -> None:
+    norm.normalize = fused_normalize
+
+
+LEAF_OPERATIONS = {
+    "attention": LeafOperation(_has_attention, _replace_attention),
+    "dropout": LeafOperation(_has_dropout, _replace_dropout),
+    "normalization": LeafOperation(_has_normalize, _replace_normalize),
 }
-ON_CPU = frozenset(TWINS) - {"sdpa"}
 # A GPU draws random numbers fast by itself, and has one kernel for attention.
-ON_GPU = frozenset({"sdpa", "normalization"})
+ON_CPU = frozenset({"dropout", "normalization"})
+ON_GPU = frozenset({"attention", "normalization"})
 
 
-def twins_for(device: torch.device) -> frozenset[str]:
-    """Which tricks pay on a device."""
+def operations_for(device: torch.device) -> frozenset[str]:
+    """Which leaf operations are worth replacing on a device."""
     return ON_CPU if device.type == "cpu" else ON_GPU
 
 
-def accelerate(model: Model, twins: Collection[str] = ON_CPU) -> Model:
-    """Replace, in place, every readable part that has a fast twin; returns the model.
+def accelerate(model: Model, operations: Collection[str] = ON_CPU) -> Model:
+    """Replace these leaf operations in place; returns the model.
 
-    `twins` names the tricks, all of those for a CPU unless told otherwise. Only the
-    exact classes are replaced: a learner's own subclass stays.
-
-    A block whose dropout is somebody's own stays, too: a twin draws what it drops itself.
+    Weights, classes, hooks and the `forward` of each block stay. A subclass of a block, or of
+    `nn.Dropout`, keeps its operations. The blocks no longer record their `attention_scores`,
+    which take memory; `record_attention` switches them on again.
 
     Raises:
-        UserError: there is no trick of that name.
+        UserError: there is no leaf operation of that name.
     """
-    if unknown := sorted(set(twins) - TWINS.keys()):
-        raise UserError(f"there is no twin {unknown[0]!r}; choose from {', '.join(TWINS)}")
-    swap: Swap = {part: twin for name in sorted(twins) for part, twin in TWINS[name].items()}
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if (twin := swap.get(type(child))) and _drops_as_usual(child):
-                setattr(module, name, twin(child).train(child.training))
+    for name, module in _found(model, operations):
+        LEAF_OPERATIONS[name].replace(module)
+    record_attention(model, False)
     return model
 
 
-def _drops_as_usual(part: nn.Module) -> bool:
-    return type(getattr(part, "dropout", None)) in (type(None), nn.Dropout, CheapDropout)
+def replaceable(model: nn.Module, operations: Collection[str]) -> list[str]:
+    """Those of these leaf operations that `accelerate` replaces in this model, in order."""
+    return sorted({name for name, _ in _found(model, operations)})
+
+
+def _found(model: nn.Module, operations: Collection[str]) -> list[tuple[str, nn.Module]]:
+    if unknown := sorted(set(operations) - LEAF_OPERATIONS.keys()):
+        raise UserError(
+            f"there is no leaf operation {unknown[0]!r}; choose from {', '.join(LEAF_OPERATIONS)}"
+        )
+    return [
+        (name, module)
+        for module in model.modules()
+        for name in sorted(operations)
+        if LEAF_OPERATIONS[name].called_by(module)
+    ]

@@ -1,7 +1,7 @@
-r"""R-Drop's loss in one go, in chunks: two predictions of a label that shall agree.
+r"""Projection and R-Drop's loss in one operation, in chunks (Liang et al. 2021, equation 4).
 
-What dropout makes of a place twice are the logits of p and of q. Both shall know the label y, as
-in `loss`, whose L this is, and both shall be near each other (Liang et al. 2021, equation 4):
+Two passes over a batch differ by their dropout; p and q are the two predictions of a label y.
+L is the loss of `clearhead.fast.loss`, and the predictions are drawn together:
 
 .. math::
     A &= L(p) + L(q) + \alpha D, \qquad
@@ -10,19 +10,19 @@ in `loss`, whose L this is, and both shall be near each other (Liang et al. 2021
         \left( p \circ (\log p - \log q - KL(p \| q)) + p - q \right)
 
 and the same with p and q exchanged. The logits are computed once for both terms, and their
-gradients go through the projection once: the term costs no product.
+gradients go through the projection once: the second term costs no matrix product.
 """
 
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from clearhead.fast.linear import linear
 from clearhead.fast.loss import Gradients, mean_of
 
-# Numbers in a chunk, of float32, of which four are alive at a time.
+# Elements in a chunk, of float32; four chunks are alive at a time.
 CHUNK = 2**22
 
 
@@ -39,11 +39,11 @@ def projected_agreement(
     Only the first carries a gradient.
 
     Shape:
-        hidden: (2 · tokens, d_model), all places of one pass, then all of the other;
+        hidden: (2 · tokens, d_model), all positions of one pass, then all of the other;
         weight: (vocab, d_model), bias: (vocab,), labels: (2 · tokens,) ids
         -> two scalars, float32 (float64 for float64 input)
     """
-    # (2 · tokens, …) -> (tokens, 2, …) -> (2 · tokens, …): both predictions of a place together
+    # (2 · tokens, …) -> (tokens, 2, …) -> (2 · tokens, …): both predictions of a label adjacent
     hidden, labels = (torch.stack(x.chunk(2), dim=1).flatten(0, 1) for x in (hidden, labels))
     loss, nll = _ProjectedAgreement.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, labels, smoothing, consistency
@@ -67,7 +67,7 @@ class _ProjectedAgreement(torch.autograd.Function):
         loss = nll = torch.zeros((), dtype=exact, device=hidden.device)
         rows = 2 * max(1, CHUNK // (2 * len(weight)))
         for x, y in zip(hidden.split(rows), labels.split(rows), strict=True):
-            log_p = linear(x, weight, bias).to(exact).log_softmax(dim=1)
+            log_p = F.linear(x, weight, bias).to(exact).log_softmax(dim=1)
             chunk_nll = -log_p.gather(1, y[:, None]).sum()
             even = -log_p.mean(dim=1).sum()
             apart, pulled = _pulled_together(log_p.unflatten(0, (-1, 2)), consistency / 2)
@@ -86,11 +86,11 @@ class _ProjectedAgreement(torch.autograd.Function):
 
 class _Pull(NamedTuple):
     apart: Tensor  # summed D
-    probabilities: Tensor  # (chunk, 2, vocab): p, and what makes it more like q, and vice versa
+    probabilities: Tensor  # (chunk, 2, vocab): gradients of both, without the labels' part
 
 
 def _pulled_together(log: Tensor, share: float) -> _Pull:
-    """(chunk, 2, vocab) log-probabilities -> D, and the gradient of A but for the labels' part."""
+    """(chunk, 2, vocab) log-probabilities -> D, and the gradient of A without the labels' part."""
     p, q = log.exp().unbind(dim=1)
     ratio = torch.sub(*log.unbind(dim=1))
     p_to_q = (p * ratio).sum(dim=1, keepdim=True)

@@ -1,14 +1,14 @@
-r"""Muon: the matrices of the layers take steps whose every direction is equally long.
+r"""Muon: the matrices of the layers take steps of equal length in every direction.
 
-Adam scales each number by itself. A matrix acts as a whole, though, and its
+Adam scales each element by itself. A matrix acts as a whole, though, and its
 gradient mostly points in a few directions; Muon (Jordan et al. 2024) steps along
 
 .. math::  U V^T  \quad\text{where}\quad  U S V^T = momentum
 
-so that the rare directions are learned, too. The factor :math:`0.2 \sqrt{\max(rows, cols)}`
+so that rare directions are learned, too. The factor :math:`0.2 \sqrt{\max(rows, columns)}`
 makes its steps as long as Adam's, whose learning rate it shares (Liu et al. 2025,
-"Muon is scalable for LLM training", equation 4). All that is no matrix of a layer
-(embeddings, output, biases, gains) stays with Adam.
+"Muon is scalable for LLM training", equation 4). All other parameters
+(embeddings, projection, biases, norms) stay with Adam.
 """
 
 import math
@@ -17,15 +17,16 @@ from itertools import groupby
 import torch
 from torch import Tensor, nn
 
-from clearhead.fast.flat_adam import Adam
-from clearhead.fast.flat_optimizer import FlatOptimizer, rounded_buffers
-from clearhead.fast.orthogonalize import orthogonalize
+from clearhead.fast.flat_optimizer import Adam, FlatOptimizer, rounded_buffers
+from clearhead.fast.processor import multiplies_bfloat16
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024, steepest at zero
 
 
 class FlatMuon(FlatOptimizer):
     """Muon with Nesterov momentum for the layers' matrices, Adam for the rest.
 
-    Matrices of one shape lie side by side in the vector: a stack of them is a view.
+    Matrices of one shape are adjacent in the vector, so a stack of them is a view.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class FlatMuon(FlatOptimizer):
             stack.sub_(orthogonalize(step), alpha=lr * length)
 
     def _stacks(self, flat: Tensor) -> list[Tensor]:
-        """(numbers) -> one (matrices, rows, columns) for each shape"""
+        """(elements,) -> one (matrices, rows, columns) for each shape"""
         pieces = flat.split([math.prod(shape) for shape in self.shapes])
         return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
     def state(self) -> dict[str, Tensor]:
-        """Masters, momentum and Adam's moments: all that the next step depends on."""
+        """Master weights, momentum and Adam's moments: all that the next step depends on."""
         return {"master": self.master, "velocity": self.velocity, **self.adam.state()}
 
     def restore(self, state: dict[str, Tensor]) -> None:
@@ -74,7 +75,29 @@ class FlatMuon(FlatOptimizer):
 
 
 def layer_matrices(model: nn.Module) -> list[nn.Parameter]:
-    """The weights with two axes that stand in a stack of layers, each once."""
+    """The two-dimensional weights inside stacks of layers, each once."""
     stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
     found = (p for stack in stacks for p in stack.parameters())
     return list(dict.fromkeys(p for p in found if p.ndim == 2 and p.requires_grad))
+
+
+def orthogonalize(stack: Tensor, rounds: int = 5) -> Tensor:
+    r"""The nearest matrices whose singular values are all one, by matrix products alone.
+
+    .. math::  X \leftarrow a X + (b A + c A^2) X, \quad A = X X^T
+
+    maps every singular value :math:`s` to :math:`a s + b s^3 + c s^5` and keeps the singular
+    vectors (Newton-Schulz). Five rounds bring every value above a thousandth between 0.7 and
+    1.2, near enough for a direction; bfloat16 is exact enough for it where it is fast.
+
+    Shape: (n, rows, columns) -> the same
+    """
+    a, b, c = COEFFICIENTS
+    wide = stack.mT if stack.shape[1] > stack.shape[2] else stack  # the smaller product
+    x = wide / (torch.linalg.matrix_norm(wide, keepdim=True) + 1e-12)
+    x = x.bfloat16() if multiplies_bfloat16(x.device) else x
+    for _ in range(rounds):
+        square = x @ x.mT  # (n, columns, rows) -> (n, rows, rows)
+        polynomial = torch.baddbmm(square, square, square, beta=b, alpha=c)
+        x = torch.baddbmm(x, polynomial, x, beta=a)
+    return (x.mT if wide is not stack else x).to(stack.dtype)

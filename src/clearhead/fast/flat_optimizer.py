@@ -1,9 +1,9 @@
-"""All parameters of a model in one long vector: what an optimiser over it has for free.
+"""Adam on all parameters of a model as one flat vector, with float32 master weights.
 
-Parameters become views of one flat buffer and gradients of another: clipping is
-one norm, the update one fused kernel, gradient zeroing one fill. In bfloat16 the
-buffer is a rounded copy of float32 master weights, so that steps too small for
-bfloat16's 8 bits still add up (Micikevicius et al. 2018).
+Parameters become views of one flat buffer and gradients of another: clipping is one norm, the
+update one fused kernel, a checkpoint a few tensors. In bfloat16 the buffer is a rounded copy
+of float32 master weights, so that steps too small for bfloat16's 8 bits still add up
+(Micikevicius et al. 2018). `FlatMuon` is another optimizer on the same vector.
 """
 
 from abc import ABC, abstractmethod
@@ -13,14 +13,14 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.rotary import RotaryPositions
+from clearhead.blocks.variants.positions import RotaryPositions
 from clearhead.errors import UserError
 
-PIECE = 2**18  # numbers that are converted at a time: 1 MB of float32, which stays in cache
+PIECE = 2**18  # elements that are converted at a time: 1 MB of float32, which stays in cache
 
 
 def rounded_buffers(model: nn.Module) -> Iterator[Tensor]:
-    """The buffers that take the parameters' number format.
+    """The buffers that take the parameters' data type.
 
     Not the frequencies of rotary positions: multiplied by a position, what bfloat16 rounds
     off them is a wrong angle.
@@ -31,7 +31,7 @@ def rounded_buffers(model: nn.Module) -> Iterator[Tensor]:
 
 
 class FlatOptimizer(ABC):
-    """The vector, its gradient and its float32 masters; a subclass says how they move.
+    """The vector, its gradient and its float32 master weights; a subclass has the update rule.
 
     `grad_norm` of a step is measured before clipping. A step whose gradient is
     not finite changes nothing and returns False.
@@ -57,18 +57,18 @@ class FlatOptimizer(ABC):
 
     @abstractmethod
     def _update(self, lr: float) -> None:
-        """Move the masters against the clipped gradient in `total`."""
+        """Update the master weights by the clipped gradient in `total`."""
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """Masters and moments: all that the next step depends on."""
+        """Master weights and moments: all that the next step depends on."""
 
     def accumulate(self) -> None:
         """Add the micro-batch's gradients to the step's, in float32, and clear them."""
         if self.working is self.master:
             return
         if self._begun:
-            # Adding two number formats is ten times slower than converting, then adding.
+            # Adding two data types is ten times slower than converting, then adding.
             for part, more in zip(self.total.split(PIECE), self.gradient.split(PIECE), strict=True):
                 part += more.float()
         else:
@@ -112,7 +112,7 @@ class FlatOptimizer(ABC):
 
     @contextmanager
     def masters(self) -> Iterator[None]:
-        """Within, the model holds the float32 masters: what is saved has lost nothing."""
+        """Within, the model holds the float32 master weights, so what is saved is exact."""
         self._point_at(self.master)
         try:
             yield
@@ -120,10 +120,10 @@ class FlatOptimizer(ABC):
             self._point_at(self.working)
 
     def _publish(self) -> None:
-        """The masters have changed: so do the model's weights, and whoever watches can see it."""
+        """Copy the changed master weights to the model; every parameter gets a new version."""
         if self.working is not self.master:
             self.working.copy_(self.master)
-        # Parameters are views that autograd does not know of.
+        # Autograd does not know that the parameters are views.
         torch.autograd.graph.increment_version(self.parameters)
 
     def _point_at(self, values: Tensor) -> None:
@@ -131,9 +131,78 @@ class FlatOptimizer(ABC):
             parameter.data = part
 
     def _parts(self, flat: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
-        """Each parameter with the piece of a flat buffer that is its own, in its shape."""
+        """Each parameter with its piece of a flat buffer, in its shape."""
         offset = 0
         for parameter in self.parameters:
             end = offset + parameter.numel()
             yield parameter, flat[offset:end].view(parameter.shape)
             offset = end
+
+
+class FlatAdam(FlatOptimizer):
+    """Adam (Kingma and Ba 2015) with decoupled weight decay, for the whole model at once."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        betas: tuple[float, float] = (0.9, 0.98),
+        eps: float = 1e-9,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        # A shared parameter is listed once.
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        super().__init__(parameters, rounded_buffers(model), dtype)
+        self.adam = Adam(self.master, self.total, betas, eps, weight_decay)
+
+    def _update(self, lr: float) -> None:
+        self.adam.step(lr)
+
+    def state(self) -> dict[str, Tensor]:
+        """Master weights and moments: all that the next step depends on."""
+        return {"master": self.master, **self.adam.state()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Continue from `state`, in place: the model's parameters follow."""
+        super().restore(state)
+        self.adam.restore(state)
+
+
+class Adam:
+    """torch's fused AdamW on one vector and its gradient; its moments can be restored."""
+
+    def __init__(
+        self,
+        weights: Tensor,
+        gradient: Tensor,
+        betas: tuple[float, float],
+        eps: float,
+        weight_decay: float,
+    ) -> None:
+        self.weights = weights.detach()  # a view of its own, which holds the gradient
+        self.weights.grad = gradient
+        self.engine = torch.optim.AdamW(
+            [self.weights], lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True
+        )
+
+    def step(self, lr: float) -> None:
+        """One update, in place."""
+        self.engine.param_groups[0]["lr"] = lr
+        self.engine.step()
+
+    def state(self) -> dict[str, Tensor]:
+        """Both moments and the number of steps."""
+        moments = self.engine.state.get(self.weights, {})
+        zero = torch.zeros_like(self.weights)
+        return {
+            "exp_avg": moments.get("exp_avg", zero),
+            "exp_avg_sq": moments.get("exp_avg_sq", zero),
+            "adam_step": torch.as_tensor(moments.get("step", 0.0), dtype=torch.float32),
+        }
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Continue from copies of saved moments."""
+        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
+        self.engine.state[self.weights] = {
+            ours: state[saved].to(self.weights.device, copy=True) for ours, saved in names.items()
+        }

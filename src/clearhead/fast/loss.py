@@ -1,10 +1,10 @@
-r"""Projection, softmax and label-smoothed cross-entropy in one go, in chunks.
+r"""Projection, softmax and label-smoothed cross-entropy in one operation, in chunks.
 
-The readable road writes (tokens, vocab) numbers four times: logits, log-softmax,
-its gradient, the logits' gradient. Here a chunk's logits become probabilities
-and then gradients at once, and are forgotten.
+The formulas written out read and write (tokens, vocab) elements four times: logits,
+log-softmax, its gradient, the gradient of the logits. Here the logits of a chunk become
+probabilities and then gradients at once, and are discarded.
 
-With labels y, smoothing s over V words and probabilities p = softmax(x W^T + b):
+With labels y, smoothing s over V tokens and probabilities p = softmax(x W^T + b):
 
 .. math::
     L &= -(1 - s) \log p_y - s \, \tfrac{1}{V} \textstyle\sum_v \log p_v \\
@@ -17,12 +17,11 @@ block: it enters x's gradient as one vector and W's as one outer product.
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from clearhead.fast.linear import linear
-
-# Numbers in a chunk: 2,097 rows of 8,000, 33 MB in bfloat16. Smaller chunks would stay in
+# Elements in a chunk: 2,097 rows of 8,000, 33 MB in bfloat16. Smaller chunks would stay in
 # cache, but each costs one more sum over the whole (vocab, d_model) gradient.
 CHUNK = 2**24
 
@@ -47,7 +46,7 @@ def projected_cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The loss whose gradients are made on the way forward, while a chunk is warm."""
+    """Gradients are computed in the forward pass, while a chunk is in the cache."""
 
     @staticmethod
     def forward(
@@ -77,7 +76,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
 
 class Mean(NamedTuple):
-    """The average row of the projection: what the even part of the target pulls towards."""
+    """The average row of the projection, for the uniform part of the smoothed target."""
 
     row: Tensor  # (d_model,)
     bias: Tensor  # ()
@@ -91,20 +90,20 @@ def mean_of(weight: Tensor, bias: Tensor, exact: torch.dtype) -> Mean:
 def _softmax(
     x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, vocabulary: Mean
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Probabilities (chunk, vocab), summed -log p of the labels, and of all words on average."""
+    """Probabilities (chunk, vocab), summed -log p of the labels, and of all tokens on average."""
     exact = vocabulary.row.dtype
-    logits = linear(x, weight, bias)  # (chunk, d_model) @ (d_model, vocab)
+    logits = F.linear(x, weight, bias)  # (chunk, d_model) @ (d_model, vocab)
     of_label = logits.gather(1, y).to(exact)
     probabilities = logits.softmax(dim=1)
     log_p = probabilities.gather(1, y).to(exact).log()
-    if log_p.isinf().any():  # a probability too small for a number: the long way
+    if log_p.isinf().any():  # a probability that underflows: from the logits
         log_p = of_label - logits.logsumexp(dim=1, keepdim=True).to(exact)
     mean_logit = x.to(exact) @ vocabulary.row + vocabulary.bias
     return probabilities, -log_p.sum(), ((of_label - log_p).squeeze(1) - mean_logit).sum()
 
 
 class Gradients:
-    """Sums, over the chunks, of what hidden, weight and bias must learn."""
+    """The gradients of hidden states, weight and bias, summed over the chunks."""
 
     def __init__(self, vocab: int, exact: torch.dtype) -> None:
         self.vocab, self.exact = vocab, exact
@@ -113,7 +112,7 @@ class Gradients:
         self.bias: Tensor | None = None
 
     def add(self, p: Tensor, x: Tensor, y: Tensor, weight: Tensor, smoothing: float) -> None:
-        """One chunk: the logits' gradient but for its constant term, and what follows from it."""
+        """One chunk: the logits' gradient without its constant term, and what follows from it."""
         g = p
         g[torch.arange(len(y), device=y.device), y] -= 1 - smoothing
         self.hidden.append(g @ weight)  # (chunk, vocab) @ (vocab, d_model)
@@ -122,7 +121,7 @@ class Gradients:
         self.bias = self._plus(self.bias, (g.new_ones(1, len(g)) @ g).squeeze(0))
 
     def _plus(self, total: Tensor | None, more: Tensor) -> Tensor:
-        """A sum of many chunks is kept in float32; a single one needs no conversion."""
+        """The sum of many chunks is float32; a single one needs no conversion."""
         return more if total is None else total.to(self.exact) + more.to(self.exact)
 
     def finish(self, hidden: Tensor, vocabulary: Mean, smoothing: float) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""LoRA on the attention of any model: put low-rank matrices beside its projections, merge them."""
+"""LoRA on the attention of any model: add low-rank matrices to its projections, and merge them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeVar
 from torch import nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock
-from clearhead.blocks.low_rank import LowRankLinear
+from clearhead.blocks.variants.low_rank import LowRankLinear
 from clearhead.errors import UserError
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -16,7 +16,7 @@ PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
 
 @dataclass(frozen=True)
 class Adaptation:
-    """Which projections learn, and through how narrow a door.
+    """Which projections are trained, and the rank of their update.
 
     The default is the paper's choice for a given number of parameters: queries and values
     (Hu et al. 2021, section 7.1).
@@ -43,7 +43,7 @@ class Adaptation:
 def adapt(model: Model, how: Adaptation) -> Model:
     """Freeze the model and put `LowRankLinear` around those projections, in place.
 
-    Its answers are the same to the last bit until something is learned.
+    Its outputs are the same to the last bit until the first step of training.
 
     Raises:
         UserError: the model is adapted already, or has no attention.
@@ -79,7 +79,7 @@ def adapted_parts(model: nn.Module) -> Iterator[tuple[str, LowRankLinear]]:
 
 
 def count_trained(model: nn.Module) -> int:
-    """How many numbers take a gradient; a shared matrix counts once."""
+    """The number of trainable parameters; a shared matrix counts once."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 

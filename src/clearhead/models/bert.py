@@ -1,9 +1,13 @@
-"""BERT: the encoder alone, which learns to fill in hidden words (Devlin et al. 2018)."""
+"""BERT: an encoder that is trained to predict masked tokens (Devlin et al. 2018).
+
+`SentenceEmbedding` makes one vector of a text from it (Reimers and Gurevych 2019).
+"""
 
 from dataclasses import dataclass
 from typing import Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import (
@@ -15,10 +19,12 @@ from clearhead.blocks import (
     PlainEmbeddings,
     Pooler,
     PostNormResidualConnection,
+    padding_mask,
 )
-from clearhead.models.normal_initialization import initialize_normal
-from clearhead.models.stack import StackConfig, choose_heads, stack
-from clearhead.models.tree import tree
+from clearhead.blocks.checks import check_ids
+from clearhead.models.architecture import tree
+from clearhead.models.config import check_memory
+from clearhead.models.stack import StackConfig, choose_heads, initialize_normal, stack
 
 
 @dataclass(frozen=True)
@@ -50,25 +56,26 @@ class BertEmbeddings(nn.Module):
 
 
 class Bert(nn.Module):
-    """Every token sees the whole text; a head makes answers of what it saw.
+    """Every token attends to the whole text; a head maps hidden states to scores.
 
         hidden = model(ids, padding_mask(ids, model.config.pad_id))  # (batch, seq_len, d_model)
         logits = model.heads["masked_lm"](hidden)                    # (batch, seq_len, vocab)
 
     Heads, each from hidden states: ``pooler`` one vector a text, ``masked_lm`` scores of
-    every word at each place, ``next_sentence`` and ``sequence`` scores of a text's labels
-    (both stand on the pooler), ``token`` scores of each token's labels.
+    every token at each position, ``next_sentence`` and ``sequence`` scores of a text's labels
+    (both use the pooler), ``token`` scores of each token's labels.
 
     Shape:
-        ids, segments: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = may look
+        ids, segments: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = visible
         -> (batch, seq_len, d_model)
 
     Raises:
-        UserError: the text is longer than the positions, or an id is not in the vocabulary.
+        UserError: the text is longer than `seq_len`, or an id is not in the vocabulary.
     """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
+        check_memory(config)
         self.config = config
         self.embeddings = BertEmbeddings(config)
         layers = stack(config, lambda: PostNormResidualConnection(config.dropout, config.norm()))
@@ -78,7 +85,8 @@ class Bert(nn.Module):
     def forward(
         self, ids: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """The last hidden states; a text without segments is all segment 0."""
+        """The last hidden states; without `segments`, all tokens are of segment 0."""
+        check_ids("ids", ids)
         segments = torch.zeros_like(ids) if segments is None else segments
         return self.encoder(self.embeddings(ids, segments), mask)
 
@@ -106,3 +114,36 @@ class Bert(nn.Module):
 
     def __repr__(self) -> str:
         return tree(self)
+
+
+def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:
+    r"""The mean over the tokens that are no padding.
+
+    .. math:: \frac{\sum_t m_t x_t}{\sum_t m_t}
+
+    Shape:
+        hidden: (batch, seq_len, d_model), mask: (batch, 1, 1, seq_len) -> (batch, d_model).
+        A text of no tokens gives zeros.
+    """
+    real = mask[:, 0, 0].unsqueeze(-1).to(hidden.dtype)  # (batch, seq_len, 1)
+    return (hidden * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
+
+
+class SentenceEmbedding(nn.Module):
+    """An encoder with one vector of length 1 per text: similar texts have similar vectors.
+
+    The product of two of them is their cosine.
+
+    Shape:
+        ids: (batch, seq_len) -> (batch, d_model)
+    """
+
+    def __init__(self, encoder: nn.Module, pad_id: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.pad_id = pad_id
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Read, take the mean, bring to length 1."""
+        mask = padding_mask(ids, self.pad_id)
+        return F.normalize(masked_mean(self.encoder(ids, mask), mask), dim=1)

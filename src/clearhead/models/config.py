@@ -1,35 +1,131 @@
-"""The sizes of a translator: a frozen record, saved beside the weights as config.json."""
+"""The sizes of a translator, saved beside the weights as config.json, and checks of such sizes.
+
+The values come from a file, so they are checked before a model is built from them.
+"""
 
 import dataclasses
 import difflib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from clearhead.errors import UserError
-from clearhead.models.checks import check_numbers
+from clearhead.files import verify_checksum
 
+LAYERS = 1024  # the deepest Transformer that was published has 1,000 (DeepNet, 2022)
+POSITIONS = 2**24
+MOST = 2**31 - 1  # what an int32 of the native engine holds
+SMALL = 10**7  # elements: such a model is built, and the check of its tensors says more
+# Where the system does not report its memory.
+UNKNOWN_MEMORY = 2**40
 FORMAT_VERSION = 1
 MODEL_TYPE = "clearhead-transformer"
-# What the Hugging Face layout expects in the file and our record does not hold.
+# Keys of the Hugging Face layout that are not fields of the configuration.
 _ENVELOPE = {"architectures", "model_type", "format_version"}
+# Layers, widths and dropout; `base` and `big` are the rows of the paper's table 3.
+_COLUMNS = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "h", "dropout")
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": dict(zip(_COLUMNS, (4, 4, 128, 256, 4, 0.1), strict=True)),
+    "small": dict(zip(_COLUMNS, (4, 4, 256, 1024, 4, 0.1), strict=True)),
+    "base": dict(zip(_COLUMNS, (6, 6, 512, 2048, 8, 0.1), strict=True)),
+    "big": dict(zip(_COLUMNS, (6, 6, 1024, 4096, 16, 0.3), strict=True)),
+}
+
+
+class Sized(Protocol):
+    """A configuration that can estimate the size of its model."""
+
+    @property
+    def parameters(self) -> int:
+        """Learned elements, without biases and norms."""
+
+    @property
+    def tables(self) -> int:
+        """Elements that are computed and kept in memory: sinusoids."""
+
+
+def check_numbers(config: Any) -> None:
+    """Check that each field annotated ``int``, ``bool`` or ``float`` holds such a value.
+
+    Raises:
+        UserError: names the field, its value and what it should be. Sizes are at least 1,
+            ids at least 0, shares (dropout) at least 0 and below 1.
+    """
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.type is int or (field.type == int | None and value is not None):
+            least, most = 0 if field.name.endswith("_id") else 1, _most(field.name)
+            if type(value) is not int or not least <= value <= most:
+                _refuse(field.name, value, f"a whole number from {least} to {most:,}")
+        if field.type is bool and type(value) is not bool:
+            _refuse(field.name, value, "true or false")
+        share = field.type is float or (field.type == float | None and value is not None)
+        if share and (type(value) not in (int, float) or not 0 <= value < 1):
+            _refuse(field.name, value, "a number, at least 0 and below 1")
+
+
+def check_memory(config: Sized) -> None:
+    """Refuse a model that does not fit into this machine's memory, before anything is allocated.
+
+    Raises:
+        UserError: with the size of the model and of the memory.
+    """
+    needed, present = 4 * (config.parameters + config.tables), physical_memory()
+    if needed > present:
+        raise UserError(
+            f"a model of these sizes takes {needed / 1e9:,.1f} GB in float32 and this machine has "
+            f"{present / 1e9:,.1f} GB; check the width, layers, vocabulary and positions"
+        )
+
+
+def check_file_size(config: Sized, size: int, origin: str) -> None:
+    """Refuse weights that are far too few for a configuration, before the model is built.
+
+    Raises:
+        UserError: the file has less than a byte for each parameter.
+    """
+    if config.parameters > max(size, SMALL):
+        raise UserError(
+            f"{origin} has {size:,} bytes and config.json says {config.parameters:,} parameters; "
+            "the two files are of different models"
+        )
+
+
+def physical_memory() -> int:
+    """Bytes of this machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return UNKNOWN_MEMORY
+
+
+def _most(name: str) -> int:
+    if name.endswith("layers"):
+        return LAYERS
+    return POSITIONS if name.endswith("seq_len") else MOST
+
+
+def _refuse(name: str, value: object, expected: str) -> None:
+    shown = repr(value) if len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
+    raise UserError(f"{name}={shown} is not valid; give {expected}")
 
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Everything that decides the shape of a `Transformer`; names as in the paper's table 3."""
+    """The sizes and variants of a `Transformer`; names as in the paper's table 3."""
 
     src_vocab_size: int
     tgt_vocab_size: int
-    src_seq_len: int = 512  # longest source, in tokens, end sign included
+    src_seq_len: int = 512  # longest source, in tokens, EOS token included
     tgt_seq_len: int = 512
     d_model: int = 512
-    encoder_layers: int = 6  # the paper's N, which may differ between the halves
+    encoder_layers: int = 6  # the paper's N; encoder and decoder may differ
     decoder_layers: int = 6
     h: int = 8
     d_ff: int = 2048
-    dropout: float = 0.1  # of embeddings and of what every sublayer adds (section 5.4)
+    dropout: float = 0.1  # of embeddings and of the output of each sublayer (section 5.4)
     attention_dropout: float | None = None  # of attention weights; None: as `dropout`
     activation_dropout: float | None = None  # inside feed-forward blocks; None: as `dropout`
     norm: Literal["pre", "post"] = "pre"
@@ -60,8 +156,24 @@ class TransformerConfig:
                 "give both the same size, or tie_embeddings=false"
             )
 
+    @property
+    def parameters(self) -> int:
+        """Learned elements, without biases and norms."""
+        vocabularies = self.src_vocab_size
+        if not self.tie_embeddings:
+            vocabularies += 2 * self.tgt_vocab_size  # its embedding and the projection
+        attention, feed_forward = 4 * self.d_model, 2 * self.d_ff
+        encoder = self.encoder_layers * (attention + feed_forward)
+        decoder = self.decoder_layers * (2 * attention + feed_forward)
+        return self.d_model * (vocabularies + encoder + decoder)
+
+    @property
+    def tables(self) -> int:
+        """Elements of the sinusoids."""
+        return self.d_model * (self.src_seq_len + self.tgt_seq_len)
+
     def dropout_of(self, part: Literal["attention", "activation"]) -> float:
-        """The rate of a place where the paper drops nothing, and the sources as everywhere."""
+        """The dropout rate of a part without dropout in the paper; by default `dropout`."""
         own = self.attention_dropout if part == "attention" else self.activation_dropout
         return self.dropout if own is None else own
 
@@ -83,7 +195,7 @@ class TransformerConfig:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read config.json; a key that we do not know is an error, not a silence."""
+        """Read config.json; an unknown key is an error."""
         return cls.from_dict(_read_json(path), str(path))
 
     @classmethod
@@ -117,6 +229,7 @@ class TransformerConfig:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    verify_checksum(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -129,13 +242,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UserError(f"{path} holds no JSON object; copy the model again")
     return values
-
-
-# Layers, widths and dropout; `base` and `big` are the rows of the paper's table 3.
-_COLUMNS = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "h", "dropout")
-PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": dict(zip(_COLUMNS, (4, 4, 128, 256, 4, 0.1), strict=True)),
-    "small": dict(zip(_COLUMNS, (4, 4, 256, 1024, 4, 0.1), strict=True)),
-    "base": dict(zip(_COLUMNS, (6, 6, 512, 2048, 8, 0.1), strict=True)),
-    "big": dict(zip(_COLUMNS, (6, 6, 1024, 4096, 16, 0.3), strict=True)),
-}

@@ -1,4 +1,4 @@
-"""ESM-2: BERT's task on proteins, where residues are the words (Lin et al. 2022)."""
+"""ESM-2: an encoder of proteins, trained as BERT is, one token per residue (Lin et al. 2022)."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -17,10 +17,12 @@ from clearhead.blocks import (
     RotaryPositions,
     TokenDropoutEmbeddings,
 )
+from clearhead.blocks.checks import check_ids
+from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
-from clearhead.models.normal_initialization import initialize_normal
-from clearhead.models.stack import StackConfig, choose_heads, stack
-from clearhead.models.tree import tree
+from clearhead.models.architecture import tree
+from clearhead.models.config import check_memory
+from clearhead.models.stack import StackConfig, choose_heads, initialize_normal, stack
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,12 @@ class EsmConfig(StackConfig):
 
 
 class Esm(nn.Module):
-    """Every residue sees the whole chain, and only how far away the others stand.
+    """Every residue attends to the whole chain; positions enter as distances (rotary).
 
         hidden = model(ids, padding_mask(ids, model.config.pad_id))  # (batch, seq_len, d_model)
         logits = model.heads["masked_lm"](hidden)                    # (batch, seq_len, vocab)
 
-    Heads, each from hidden states: ``masked_lm`` scores of every residue at each place,
+    Heads, each from hidden states: ``masked_lm`` scores of every residue at each position,
     ``pooler`` one vector a protein, ``sequence`` scores of a protein's labels, ``token`` scores
     of each residue's labels.
 
@@ -56,11 +58,12 @@ class Esm(nn.Module):
         -> (batch, seq_len, d_model)
 
     Raises:
-        UserError: the chain is longer than those of training, or an id is not in the alphabet.
+        UserError: the chain has more tokens than `seq_len`, or an id is not in the alphabet.
     """
 
     def __init__(self, config: EsmConfig) -> None:
         super().__init__()
+        check_memory(config)
         self.config = config
         self.embed = TokenDropoutEmbeddings(config.d_model, config.vocab_size, config.mask_id)
         rotary = RotaryPositions(config.d_model // config.h, config.rotary_base)  # one for all
@@ -76,13 +79,15 @@ class Esm(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """The last hidden states; without a mask nothing is padding."""
+        check_ids("ids", ids)
         if ids.shape[1] > self.config.seq_len:
             raise UserError(
-                f"the chain has {ids.shape[1]} tokens, signs included, but this model has "
+                f"the chain has {ids.shape[1]} tokens, special tokens included, but this model has "
                 f"seq_len={self.config.seq_len}; shorten or split it"
             )
         if mask is None:
             mask = torch.ones_like(ids, dtype=torch.bool)[:, None, None]
+        mask = as_boolean(mask)
         return self.encoder(self.embed(ids, mask), mask)
 
     @classmethod

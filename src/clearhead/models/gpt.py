@@ -1,4 +1,4 @@
-"""GPT-2: the decoder alone, which learns to say the next word (Radford et al. 2019)."""
+"""GPT-2: a decoder that is trained to predict the next token (Radford et al. 2019)."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,9 +14,17 @@ from clearhead.blocks import (
     TiedProjection,
     look_ahead_mask,
 )
-from clearhead.models.normal_initialization import initialize_normal, shrink_what_is_added
-from clearhead.models.stack import StackConfig, choose_heads, stack
-from clearhead.models.tree import tree
+from clearhead.blocks.checks import check_ids
+from clearhead.blocks.masks import as_boolean
+from clearhead.models.architecture import tree
+from clearhead.models.config import check_memory
+from clearhead.models.stack import (
+    StackConfig,
+    choose_heads,
+    initialize_normal,
+    shrink_what_is_added,
+    stack,
+)
 
 
 @dataclass(frozen=True)
@@ -27,32 +35,32 @@ class GptConfig(StackConfig):
     activation: str = "gelu_new"
     eps: float = 1e-5
     embedding_dropout: float = 0.1
-    pad_id: int | None = None  # its texts had no padding
+    pad_id: int | None = None  # it was trained without padding
     bos_id: int | None = 50256
     eos_id: int | None = 50256
 
 
 class Gpt(nn.Module):
-    """Every token sees what stands before it, and says what comes next.
+    """Every token attends to the tokens up to it, and predicts the next one.
 
         hidden = model(ids)            # (batch, seq_len, d_model)
-        logits = model.logits(hidden)  # (batch, seq_len, vocab): of the token after each
+        logits = model.logits(hidden)  # (batch, seq_len, vocab): of the next tokens
 
-    A decoder that has no source to look at has no cross-attention, and a decoder block
-    without cross-attention is an encoder block: only the look-ahead mask makes it one that
-    writes. Hence ``decoder`` is an `Encoder`. A head, ``token``, gives scores of each token's
-    labels from hidden states.
+    Without a source there is no cross-attention, and a decoder block without cross-attention is
+    an encoder block: only the look-ahead mask makes it causal. Hence ``decoder`` is an `Encoder`.
+    The head ``token`` gives scores of each token's labels from hidden states.
 
     Shape:
         ids: (batch, seq_len), mask: (batch, 1, 1, seq_len), True = no padding
         -> (batch, seq_len, d_model)
 
     Raises:
-        UserError: the text is longer than the positions, or an id is not in the vocabulary.
+        UserError: the text is longer than `seq_len`, or an id is not in the vocabulary.
     """
 
     def __init__(self, config: GptConfig) -> None:
         super().__init__()
+        check_memory(config)
         self.config = config
         self.embed = PlainEmbeddings(config.d_model, config.vocab_size)
         self.positions = LearnedPositions(config.d_model, config.seq_len, config.embedding_dropout)
@@ -63,11 +71,12 @@ class Gpt(nn.Module):
         self.heads = choose_heads(config.heads, makers)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The last hidden states: position t knows ids 0 … t."""
-        allowed = look_ahead_mask(ids.shape[1], ids.device)
+        """The last hidden states: position t sees ids 0 … t."""
+        check_ids("ids", ids)
+        visible = look_ahead_mask(ids.shape[1], ids.device)
         if mask is not None:
-            allowed = allowed & mask
-        return self.decoder(self.positions(self.embed(ids)), allowed)
+            visible = visible & as_boolean(mask)
+        return self.decoder(self.positions(self.embed(ids)), visible)
 
     def logits(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., vocab) scores of the next token, before the softmax."""

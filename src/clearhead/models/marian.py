@@ -1,4 +1,4 @@
-"""Marian: the translator itself, of other parts (Junczys-Dowmunt et al. 2018; OPUS-MT)."""
+"""Marian: the Transformer of OPUS-MT, with other blocks (Junczys-Dowmunt et al. 2018)."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +18,13 @@ from clearhead.blocks import (
 )
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
-from clearhead.models.normal_initialization import initialize_normal
+from clearhead.models.stack import initialize_normal
 from clearhead.models.transformer import Transformer
 
 
 @dataclass(frozen=True)
 class MarianConfig(TransformerConfig):
-    """The sizes of a Marian. Writing begins with the padding sign, which is never written."""
+    """The sizes of a Marian. Decoding begins with the padding token, which is never generated."""
 
     norm: Literal["pre", "post"] = "post"
     activation: str = "swish"
@@ -40,16 +40,22 @@ class MarianConfig(TransformerConfig):
                 f"activation={self.activation!r} is not known; give one of {', '.join(ACTIVATIONS)}"
             )
 
+    @property
+    def parameters(self) -> int:
+        """Learned elements; the projection shares the target's embedding."""
+        own = 0 if self.tie_embeddings else self.tgt_vocab_size
+        return super().parameters - self.d_model * own
+
     def parts(self) -> Parts:
-        """What it is made of where the translator is made of something else."""
-        curve = ACTIVATIONS[self.activation]
+        """Its blocks; those that are not named are the paper's."""
+        activation = ACTIVATIONS[self.activation]
         return replace(
             READABLE,
             embeddings=InputEmbeddings if self.scale_embedding else PlainEmbeddings,
             positions=HalvedPositionalEncoding,
             normalization=BiasedLayerNormalization,
             feed_forward=lambda d_model, d_ff, dropout: ActivatedFeedForwardBlock(
-                d_model, d_ff, dropout, curve
+                d_model, d_ff, dropout, activation
             ),
         )
 
@@ -57,15 +63,15 @@ class MarianConfig(TransformerConfig):
 class Marian(Transformer):
     """Encoder and decoder as in the paper's figure 1: post-norm, so without last norms.
 
-    It is called, and decoded from, as every `Transformer`. The projection's matrix is the
-    target's table of embeddings; its bias is what their files call ``final_logits_bias``.
+    It is used as any other `Transformer`. The projection shares the target's embedding matrix;
+    its bias is called ``final_logits_bias`` in the files of the hub.
     """
 
     config: MarianConfig
 
     @classmethod
     def assemble(cls, config: MarianConfig) -> Self:
-        """A model of these sizes with whatever numbers torch puts in; biases of words are 0."""
+        """A model of these sizes with torch's initial values; the projection's bias is 0."""
         model = cls._assemble(config, config.parts())
         projection = model.projection_layer.get_submodule("proj")
         projection.weight = model.tgt_embed.get_parameter("embedding.weight")
@@ -81,11 +87,11 @@ class Marian(Transformer):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> NoReturn:  # type: ignore[override]
-        """Its files have another layout than the translator's."""
+        """Refused: its files have another layout."""
         raise UserError(_ELSEWHERE.format("from_pretrained"))
 
     def save_pretrained(self, directory: str | Path) -> NoReturn:  # type: ignore[override]
-        """Its files have another layout than the translator's."""
+        """Refused: its files have another layout."""
         raise UserError(_ELSEWHERE.format("save_pretrained"))
 
 

@@ -1,5 +1,6 @@
-"""What BERT, GPT-2 and ESM-2 have in common: sizes, and a stack of encoder blocks."""
+"""What BERT, GPT-2 and ESM-2 have in common: sizes, a stack of encoder blocks, initialisation."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from clearhead.blocks import (
 )
 from clearhead.blocks.encoder import MakeResidual
 from clearhead.errors import UserError
-from clearhead.models.checks import check_numbers
+from clearhead.models.config import check_numbers
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,11 @@ class StackConfig:
     """The sizes of a model that is one stack; names as in `TransformerConfig`.
 
     Raises:
-        UserError: a number or a name that does not do.
+        UserError: a value outside its range, or an unknown name.
     """
 
     vocab_size: int
-    seq_len: int = 512  # longest text, in tokens, signs included
+    seq_len: int = 512  # longest text, in tokens, special tokens included
     d_model: int = 768
     layers: int = 12
     h: int = 12
@@ -37,7 +38,7 @@ class StackConfig:
     eps: float = 1e-12  # of the norms
     initial_std: float = 0.02
     pad_id: int | None = 0
-    heads: tuple[str, ...] = ()  # what stands on the stack; each model names its own
+    heads: tuple[str, ...] = ()  # each model has its own names
     labels: int = 2  # of a classifier
 
     def __post_init__(self) -> None:
@@ -46,6 +47,17 @@ class StackConfig:
             raise UserError(
                 f"activation={self.activation!r} is not known; give one of {', '.join(ACTIVATIONS)}"
             )
+
+    @property
+    def parameters(self) -> int:
+        """Learned elements, without biases, norms and heads."""
+        layers = self.layers * (4 * self.d_model + 2 * self.d_ff)
+        return self.d_model * (self.vocab_size + layers)
+
+    @property
+    def tables(self) -> int:
+        """Elements of positions, and of a classifier."""
+        return self.d_model * (self.seq_len + self.labels)
 
     def norm(self) -> nn.Module:
         """A norm of this width."""
@@ -56,7 +68,7 @@ class StackConfig:
         return MultiHeadAttentionBlock(self.d_model, self.h, self.attention_dropout)
 
     def feed_forward(self) -> nn.Module:
-        """A feed-forward block of this width; what it drops out, its residual connection does."""
+        """A feed-forward block of this width; dropout is that of its residual connection."""
         activation = ACTIVATIONS[self.activation]
         return ActivatedFeedForwardBlock(self.d_model, self.d_ff, 0.0, activation)
 
@@ -66,7 +78,7 @@ def stack(
     make_residual: MakeResidual,
     make_attention: Callable[[], nn.Module] | None = None,
 ) -> nn.ModuleList:
-    """As many encoder blocks as the sizes say, of these residual connections and attentions."""
+    """`layers` encoder blocks with these residual connections and attention blocks."""
     make_attention = make_attention or config.attention
     return nn.ModuleList(
         EncoderBlock(make_attention(), config.feed_forward(), config.dropout, make_residual)
@@ -77,7 +89,7 @@ def stack(
 def choose_heads(
     wanted: tuple[str, ...], makers: Mapping[str, Callable[[], nn.Module]]
 ) -> nn.ModuleDict:
-    """The heads that a configuration asks for, each by its name.
+    """The heads of a configuration by name.
 
     Raises:
         UserError: there is no head of that name.
@@ -86,3 +98,25 @@ def choose_heads(
         if name not in makers:
             raise UserError(f"there is no head {name!r}; choose from {', '.join(makers)}")
     return nn.ModuleDict({name: makers[name]() for name in wanted})
+
+
+def initialize_normal(model: nn.Module, std: float) -> None:
+    """N(0, std²) for matrices and embeddings, 0 for biases; norms stay the identity.
+
+    Source: the GPT-2 paper, section 2.3.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=std)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def shrink_what_is_added(model: nn.Module, std: float, layers: int) -> None:
+    """Scale the output matrices of all sublayers by 1 / sqrt(2 · layers), their number.
+
+    So the residual sum of pre-norm, which is never normalised, does not grow with the depth.
+    """
+    for name, parameter in model.named_parameters():
+        if name.endswith(("w_o.weight", "linear_2.weight")):
+            nn.init.normal_(parameter, std=std / math.sqrt(2 * layers))

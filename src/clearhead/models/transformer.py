@@ -1,4 +1,4 @@
-"""The whole machine of the paper's figure 1, put together from `clearhead.blocks`."""
+"""The Transformer of the paper's figure 1, assembled from `clearhead.blocks`."""
 
 from pathlib import Path
 from typing import Self
@@ -7,21 +7,34 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBlock, Parts
+from clearhead.blocks.checks import check_decode, check_ids
 from clearhead.errors import UserError
 from clearhead.models import weights
-from clearhead.models.config import TransformerConfig
-from clearhead.models.tree import tree
+from clearhead.models.architecture import tree
+from clearhead.models.config import TransformerConfig, check_memory
 
 
 class Transformer(nn.Module):
     """Encoder, decoder, two embeddings with their positions, and the projection.
 
-    The sources' constructor takes the seven parts; `from_config` and
-    `build_transformer` make them. One pass of training reads
+    The constructor takes these seven parts, as in the sources; `from_config` and
+    `build_transformer` create them. A training step computes
 
         memory = model.encode(src, src_mask)                     # (batch, src_len, d_model)
         hidden = model.decode(memory, src_mask, tgt, tgt_mask)   # (batch, tgt_len, d_model)
         log_probabilities = model.project(hidden)                # (batch, tgt_len, vocab)
+
+    `forward` is these three lines. All masks are optional; `clearhead.blocks.masks` makes them:
+    ``padding_mask(src, pad_id)`` for src_mask, ``decoder_mask(tgt, pad_id)`` for tgt_mask.
+
+    Shape:
+        src: (batch, src_len) ids, tgt: (batch, tgt_len) ids, shifted right by one position;
+        src_mask: (batch, 1, 1, src_len), tgt_mask: (batch, 1, tgt_len, tgt_len), True = visible
+        -> (batch, tgt_len, vocab) log-probabilities
+
+    Raises:
+        UserError: an argument has another shape or dtype, an id is outside the vocabulary, or a
+            sequence is longer than the positions.
     """
 
     config: TransformerConfig
@@ -46,7 +59,8 @@ class Transformer(nn.Module):
         self.projection_layer = projection_layer
 
     def encode(self, src: Tensor, src_mask: Tensor | None = None) -> Tensor:
-        """(batch, src_len) ids -> (batch, src_len, d_model): each word in its sentence."""
+        """(batch, src_len) ids -> (batch, src_len, d_model): the encoder's output, or memory."""
+        check_ids("src", src)
         return self.encoder(self.src_pos(self.src_embed(src)), src_mask)
 
     def decode(
@@ -56,7 +70,12 @@ class Transformer(nn.Module):
         tgt: Tensor,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """(batch, tgt_len) ids of what was said -> (batch, tgt_len, d_model): what comes next."""
+        """(batch, tgt_len) ids -> (batch, tgt_len, d_model), from which `project` predicts.
+
+        encoder_output: (batch, src_len, d_model), as `encode` returns it. Position i predicts
+        the target token after position i.
+        """
+        check_decode(encoder_output, tgt)
         x = self.tgt_pos(self.tgt_embed(tgt))
         return self.decoder(x, encoder_output, src_mask, tgt_mask)
 
@@ -65,20 +84,26 @@ class Transformer(nn.Module):
         return self.projection_layer(x)
 
     def forward(
-        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None, tgt_mask: Tensor | None
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """Log-probabilities of every next target token, given the true ones before it."""
+        """Log-probabilities of each next target token, given the tokens before it."""
         return self.project(self.decode(self.encode(src, src_mask), src_mask, tgt, tgt_mask))
 
     @classmethod
     def from_config(cls, config: TransformerConfig, parts: Parts = READABLE) -> Self:
-        """A freshly initialised model of these sizes, made of these parts."""
+        """A newly initialised model of these sizes, built of these parts."""
         model = cls._assemble(config, parts)
         initialize(model)
         return model
 
     @classmethod
     def _assemble(cls, config: TransformerConfig, parts: Parts) -> Self:
+        if torch.get_default_device().type != "meta":  # which allocates nothing
+            check_memory(config)
         model = cls(
             _encoder(config, parts),
             _decoder(config, parts),
@@ -97,6 +122,7 @@ class Transformer(nn.Module):
         """Load config.json and model.safetensors (float32), ready to translate (eval mode)."""
         weights.refuse_a_file(Path(directory))
         config = TransformerConfig.load(Path(directory) / "config.json")
+        weights.check_size(config, Path(directory) / "model.safetensors")
         with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
             model = cls._assemble(config, parts)
         weights.load_into(model, Path(directory) / "model.safetensors")
@@ -106,8 +132,8 @@ class Transformer(nn.Module):
         """Write config.json and model.safetensors, in `dtype` if given."""
         if not hasattr(self, "config"):
             raise UserError(
-                "this Transformer was put together by hand and has no sizes to save; "
-                "make it with build_transformer or Transformer.from_config"
+                "this Transformer was assembled by hand and has no configuration to save; "
+                "create it with build_transformer or Transformer.from_config"
             )
         weights.save(self, self.config.to_json(), Path(directory), dtype)
 
@@ -126,7 +152,39 @@ def build_transformer(  # noqa: PLR0913 - the sources' signature
     dropout: float = 0.1,
     d_ff: int = 2048,
 ) -> Transformer:
-    """The paper's base model for these vocabularies and longest sentences."""
+    """A Transformer with the call of the teaching sources; the defaults are the base sizes.
+
+    The sizes are those of the paper's base model (table 3). Unlike there, each sublayer is
+    pre-norm, ``x + Dropout(Sublayer(Norm(x)))``, with a final norm in both stacks, as the sources
+    write it; each norm has one alpha and one bias for each feature; dropout also applies to
+    attention weights and inside the feed-forward networks; and the three embedding matrices are
+    separate. For post-norm, as in the paper's figure 1, use
+    ``Transformer.from_config(TransformerConfig(..., norm="post"))``.
+
+        model = build_transformer(8000, 8000, 100, 100)
+        log_probabilities = model(src, tgt, src_mask, tgt_mask)
+
+    Args:
+        src_vocab_size: number of tokens of the source vocabulary.
+        tgt_vocab_size: number of tokens of the target vocabulary.
+        src_seq_len: number of source positions, the longest source in tokens.
+        tgt_seq_len: number of target positions.
+        d_model: width of embeddings and hidden vectors.
+        N: number of encoder blocks, and of decoder blocks.
+        h: number of attention heads; d_model / h must be a whole number, the head width d_k.
+        dropout: dropout rate.
+        d_ff: inner width of the feed-forward networks.
+
+    Returns:
+        A newly initialised model in training mode: matrices by Xavier's uniform distribution,
+        embeddings by N(0, 1 / d_model). `Transformer` documents its calls and shapes.
+
+    Raises:
+        UserError: a size that is not a positive whole number, or h does not divide d_model.
+
+    Source: Vaswani et al. 2017, figure 1 and table 3; the signature is that of the step-by-step
+    guide and of hkproj/pytorch-transformer.
+    """
     config = TransformerConfig(
         src_vocab_size=src_vocab_size,
         tgt_vocab_size=tgt_vocab_size,
@@ -143,10 +201,10 @@ def build_transformer(  # noqa: PLR0913 - the sources' signature
 
 
 def initialize(model: Transformer) -> None:
-    """Xavier for matrices, N(0, 1/d_model) for the tables of words.
+    """Xavier's uniform distribution for matrices, N(0, 1/d_model) for embedding matrices.
 
-    A shared table is multiplied by sqrt(d_model) on the way in and not on the way
-    out, so this one spread gives unit embeddings *and* unit logits.
+    A shared embedding matrix is multiplied by sqrt(d_model) in the embedding and not in the
+    projection, so this standard deviation gives both embeddings and logits of unit scale.
     """
     for parameter in model.parameters():
         if parameter.dim() > 1:
@@ -157,7 +215,7 @@ def initialize(model: Transformer) -> None:
 
 
 def tie_weights(model: Transformer) -> None:
-    """Let source, target and projection share one matrix, if the sizes ask for it."""
+    """Let source, target and projection share one matrix, if `tie_embeddings` is set."""
     if model.config.tie_embeddings:
         table = model.src_embed.get_parameter("embedding.weight")
         model.tgt_embed.get_submodule("embedding").weight = table

@@ -1,5 +1,6 @@
 """Weights to and from `model.safetensors`; a pickle is never opened."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import safetensors
@@ -8,20 +9,19 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save, atomic_write
+from clearhead.files import atomic_save, atomic_write, verify_checksum
+from clearhead.models.config import Sized, check_file_size
+from clearhead.models.weight_files import (
+    UNSET_CHECKSUM,
+    check_checksum,
+    damaged,
+    foreign,
+    refuse_foreign,
+    refuse_pickles,
+    seal_checksum,
+)
 
-METADATA = {"format": "pt"}  # whose tensors these are, as `transformers` asks
-
-# First bytes of files that people offer instead: zip (torch.save), pickle, tar.gz, LFS pointer.
-_FOREIGN = {
-    b"PK\x03\x04": "a zip file, as torch.save writes it",
-    b"\x80\x02": "a Python pickle",
-    b"\x80\x03": "a Python pickle",
-    b"\x80\x04": "a Python pickle",
-    b"\x80\x05": "a Python pickle",
-    b"\x1f\x8b": "a gzip archive",
-    b"version https://git-lfs": "a Git LFS pointer, not the weights themselves",
-}
+METADATA = {"format": "pt"}  # the library of the tensors, which `transformers` checks
 
 
 def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | None) -> None:
@@ -51,13 +51,14 @@ def storable(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """A safetensors file, written whole or not at all."""
+    """A safetensors file with its checksum, written whole or not at all."""
 
     def write(temporary: Path) -> None:
         try:
-            save_file(tensors, temporary, metadata=metadata)
+            save_file(tensors, temporary, metadata=metadata | UNSET_CHECKSUM)
         except safetensors.SafetensorError as error:  # its name for a full disk
             raise OSError(str(error)) from error
+        seal_checksum(temporary)
 
     atomic_save(path, write)
 
@@ -65,11 +66,22 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
 def refuse_a_file(directory: Path) -> None:
     """Say what a file is that was offered as a model directory."""
     if directory.is_file():
-        what = _foreign(directory) or "a file"
+        what = foreign(directory) or "a file"
         raise UserError(
             f"{directory} is {what}; expected a model directory, which holds config.json, "
             "model.safetensors and tokenizer.json"
         )
+    refuse_pickles(directory)
+
+
+def check_size(config: Sized, path: Path) -> None:
+    """Refuse a file that is far too small for the configuration, before the model is built."""
+    try:
+        with safetensors.safe_open(path, "pt"):
+            size = path.stat().st_size
+    except (safetensors.SafetensorError, OSError):
+        return  # `read_tensors` says what is wrong with it
+    check_file_size(config, size, str(path))
 
 
 def load_into(model: nn.Module, path: Path) -> None:
@@ -86,36 +98,36 @@ def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> N
     """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
     _check_names(parameters, tensors, origin)
+    refuse_not_finite(tensors, origin)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])
 
 
+def refuse_not_finite(tensors: Mapping[str, Tensor], origin: str) -> None:
+    """Weights with NaN or infinity give NaN for every text.
+
+    Raises:
+        UserError: names the first such tensor.
+    """
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise UserError(
+                f"{origin}: {name} holds NaN or infinity: the weights are damaged or the training "
+                "diverged; use another checkpoint"
+            )
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file, or one line that says what the file is instead."""
-    if what := _foreign(path):
-        raise UserError(
-            f"{path} is {what}; expected safetensors (pickles can run code and are never "
-            "loaded): convert it with safetensors.torch.save_file"
-        )
+    refuse_foreign(path)
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise UserError(
-            f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
-        ) from error
-
-
-def _foreign(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            head = file.read(32)
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
-            "model.safetensors and tokenizer.json"
-        ) from error
-    return next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
+        raise damaged(path, error) from error
+    check_checksum(path)
+    verify_checksum(path)
+    return tensors
 
 
 def _check_names(

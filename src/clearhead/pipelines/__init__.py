@@ -1,4 +1,4 @@
-"""What users ask of a model, by the names they know: fill-mask, embeddings, classification …"""
+"""Tasks by the names of `transformers`: fill-mask, embeddings, classification, generation …"""
 
 from clearhead.pipelines.factory import pipeline
 

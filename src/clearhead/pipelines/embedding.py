@@ -1,6 +1,11 @@
-"""Texts to vectors, in a stream: sorted by length within a window, given in the order they came."""
+"""Embeddings of texts, as a stream: sorted by length within a window, returned in order.
 
+Pooling and normalisation follow the directory of a model of sentence-transformers.
+"""
+
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
@@ -9,24 +14,87 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from clearhead.decoding.choice import AnyPrecision, EngineName
 from clearhead.errors import UserError
-from clearhead.fast.memory import give_back_gaps
-from clearhead.pipelines.encoding import Precision, Text
-from clearhead.pipelines.positions import Positions
-from clearhead.pipelines.sentence_settings import Pooling, SentenceSettings
+from clearhead.pipelines.encoding import Positions, Text
 from clearhead.pipelines.text_model import TextModel
+from clearhead.pretrained.files import read_json
 from clearhead.pretrained.hub import directory_of
-from clearhead.translation.location import best_of_run
+from clearhead.text.model_files import read_text
+from clearhead.translation.loading import best_of_run
 
-# A window holds so many tokens: enough to sort, and, kept unpooled, 200 MB of a BERT base.
+Pooling = Literal["mean", "inner", "cls", "none"]
+MODULES, LENGTHS = "modules.json", "sentence_bert_config.json"
+OURS = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}
+# Tokens per window: enough to sort; unpooled they are 200 MB for a BERT base.
 WINDOW_TOKENS = 65_536
-CHUNK = 256  # texts that become ids at once
-
+CHUNK = 256  # texts that are tokenized together
 Floats = NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class SentenceSettings:
+    """Pooling, normalisation to length 1, and the maximum length of a text."""
+
+    pooling: Pooling = "mean"
+    normalise: bool = False
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, directory: Path) -> "SentenceSettings":
+        """From its files; by default the mean without normalisation.
+
+        Raises:
+            UserError: the directory requires a module or pooling that is not supported.
+        """
+        if not (directory / MODULES).is_file():
+            return cls()
+        found = {"pooling": "mean", "normalise": False}
+        for module in _modules(directory / MODULES):
+            kind = str(module.get("type")).rsplit(".", 1)[-1]
+            if kind == "Pooling":
+                found["pooling"] = _pooling(directory / str(module.get("path")) / "config.json")
+            elif kind == "Normalize":
+                found["normalise"] = True
+            elif kind != "Transformer":
+                raise UserError(
+                    f"{directory / MODULES} asks for a module {kind!r}, and ours are Transformer, "
+                    "Pooling and Normalize; give another model, or remove the file and choose "
+                    "--pooling yourself"
+                )
+        lengths = directory / LENGTHS
+        limit = read_json(lengths).get("max_seq_length") if lengths.is_file() else None
+        return cls(**found, limit=limit if isinstance(limit, int) else None)  # type: ignore[arg-type]
+
+
+def _modules(path: Path) -> list[dict[str, object]]:
+    """The list in modules.json (a list, where our other files hold objects)."""
+    try:
+        modules = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise UserError(f"{path} holds no list of modules; copy the model again")
+    return modules
+
+
+def _pooling(path: Path) -> str:
+    """`pooling_mode` in new files, one true `pooling_mode_…` in old ones."""
+    settings = read_json(path)
+    modes = [settings["pooling_mode"]] if "pooling_mode" in settings else [
+        key.removeprefix("pooling_mode_") for key, value in settings.items()
+        if key.startswith("pooling_mode_") and value is True
+    ]  # fmt: skip
+    if len(modes) != 1 or modes[0] not in OURS:
+        raise UserError(
+            f"{path} asks for the pooling {' and '.join(map(str, modes)) or 'none'}, and ours are "
+            "mean and cls; choose --pooling yourself"
+        )
+    return OURS[modes[0]]
+
+
 class Named(NamedTuple):
-    """A text and what it is called; of FASTA also its whole header."""
+    """A text with its name; from FASTA also the complete header."""
 
     name: str
     text: str
@@ -34,7 +102,7 @@ class Named(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """What became of a text: one vector (d_model,), or, unpooled, one for each of its ids."""
+    """The embedding of a text: (d_model,), or unpooled (ids, d_model)."""
 
     named: Named
     ids: list[int]
@@ -42,13 +110,13 @@ class Embedded(NamedTuple):
 
 
 class Embedder:
-    """An encoder whose answer for a text is a vector; the product of two of length 1 is a cosine.
+    """An encoder that maps a text to a vector; the dot product of two unit vectors is their cosine.
 
         vectors = Embedder.from_pretrained(DIRECTORY).encode(["One text.", "Another."])
 
-    Pooling: ``mean`` of all tokens, the signs at both ends included (the rule of
-    sentence-transformers); ``inner`` without these two (ESM's rule); ``cls``, the first token;
-    ``none``, every token's vector. A directory of sentence-transformers says which it wants.
+    Pooling: ``mean`` of all tokens including the special tokens at both ends (as in
+    sentence-transformers); ``inner`` without these two (as in ESM); ``cls``, the first token;
+    ``none``, every token's vector. A directory of sentence-transformers specifies its own.
     """
 
     def __init__(
@@ -64,40 +132,43 @@ class Embedder:
             )
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # noqa: PLR0913 - each is an option of the command line
         cls,
         model: str | Path,
         device: str = "auto",
         threads: int | None = None,
-        precision: Precision | Literal["auto"] = "float32",
+        precision: AnyPrecision = "float32",
         pooling: Pooling | None = None,
         normalise: bool | None = None,
         truncate: bool = False,
+        engine: EngineName = "auto",
     ) -> Self:
-        """From a directory or a name; pooling and normalise as the directory says, unless given.
+        """From a directory or a name; by default with the directory's pooling and normalisation.
 
         Raises:
-            UserError: as `TextModel.from_pretrained`, or a pooling that there is not.
+            UserError: as `TextModel.from_pretrained`, or the pooling is unknown.
         """
         directory = directory_of(best_of_run(model))
-        told = SentenceSettings() if pooling else SentenceSettings.of(directory)
+        own = SentenceSettings() if pooling else SentenceSettings.of(directory)
         settings = SentenceSettings(
-            pooling or told.pooling, told.normalise if normalise is None else normalise, told.limit
+            pooling or own.pooling, own.normalise if normalise is None else normalise, own.limit
         )
         return cls(
-            TextModel.from_pretrained(directory, device, threads, precision), settings, truncate
+            TextModel.from_pretrained(directory, device, threads, precision, engine),
+            settings,
+            truncate,
         )
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions, d_model."""
         return int(self.reader.model.config.d_model)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """(texts, d_model), in order.
 
         Raises:
-            UserError: one text instead of a list, one that is too long, or nothing is pooled.
+            UserError: a single text is given, one is too long, or pooling is ``none``.
         """
         if isinstance(texts, str):
             raise UserError("encode takes a list of texts, got one str; write encode([text])")
@@ -108,10 +179,10 @@ class Embedder:
         return np.stack(rows) if rows else np.zeros((0, self.width), np.float32)
 
     def stream(self, texts: Iterable[Named]) -> Iterator[Embedded]:
-        """One result a text, in order; memory holds one window of them.
+        """One result per text, in order; one window of them is in memory.
 
         Raises:
-            UserError: while iterating, for a text that is too long and may not be cut.
+            UserError: while iterating, if a text is too long and truncation is off.
         """
         positions = Positions(self.limit, self.truncate)
         window: list[tuple[Named, list[int]]] = []
@@ -125,17 +196,16 @@ class Embedder:
                 yield from self._embed(window)
                 window, tokens = [], 0
         yield from self._embed(window)
-        positions.say()
+        positions.warn()
 
     def _embed(self, window: list[tuple[Named, list[int]]]) -> Iterator[Embedded]:
         found = self.reader.read([Text(ids) for _, ids in window], POOLINGS[self.settings.pooling])
         for (named, ids), vectors in zip(window, found, strict=True):
             yield Embedded(named, ids, normalised(vectors) if self.settings.normalise else vectors)
-        give_back_gaps()
 
 
 def normalised(vectors: Floats) -> Floats:
-    """(..., d_model), each of length 1; zeros stay zeros."""
+    """(..., d_model), scaled to length 1; zeros remain zeros."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Floats = vectors / np.maximum(lengths, 1e-12)
     return scaled
@@ -148,7 +218,7 @@ def _chunks(texts: Iterable[Named]) -> Iterator[list[Named]]:
 
 
 def _rows(vectors: Tensor) -> list[Floats]:
-    # Copies: a window's vectors must not keep all its hidden states alive.
+    # Copies, since views would keep all hidden states in memory.
     return [np.array(row) for row in vectors.float().cpu().numpy()]
 
 
@@ -156,7 +226,7 @@ def _inner(ids: Tensor, hidden: Tensor) -> list[Floats]:
     return _rows(hidden[:, 1:-1].sum(dim=1) / max(1, hidden.shape[1] - 2))
 
 
-# (texts, length) ids, (texts, length, d_model) hidden states, no padding -> one array a text
+# (texts, length) ids, (texts, length, d_model) hidden states, no padding -> one array per text
 POOLINGS: dict[str, Callable[[Tensor, Tensor], list[Floats]]] = {
     "mean": lambda ids, hidden: _rows(hidden.mean(dim=1)),
     "inner": _inner,

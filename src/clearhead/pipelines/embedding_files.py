@@ -1,7 +1,7 @@
-"""Vectors into a file as they come: TSV for eyes and tables, npz for numpy.
+"""Files of embeddings, written as a stream: TSV or npz.
 
-Neither keeps the vectors in memory. An npz says at its beginning how many there are, so they wait
-in a temporary file until that is known.
+The vectors are not kept in memory. An npz file begins with their number, so they are stored in a
+temporary file until it is known.
 """
 
 import tempfile
@@ -16,18 +16,18 @@ import numpy as np
 from clearhead.pipelines.embedding import Embedded
 
 Piece = Callable[[int], str]
-ROWS_AT_ONCE = 4096
+BLOCK_ROWS = 4096
 
 
 class Write(Protocol):
-    """Fills a file with what comes."""
+    """Writes embeddings to a file."""
 
     def __call__(self, found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
-        """`width` is how many numbers a vector has."""
+        """`width` is the number of dimensions."""
 
 
 def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
-    """A line a text: its name, then its numbers, nine digits, which is all that a float32 has."""
+    """One line per text: its name and vector, with the nine digits that represent a float32."""
     numbers = "\t%.9g" * width
     file.write(("id" + "".join(f"\t{i}" for i in range(width)) + "\n").encode())
     for embedded in found:
@@ -38,15 +38,15 @@ def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
 
 
 def token_tsv(piece: Piece) -> Write:
-    """A line a token: the text's name, the place, the token, its numbers."""
+    """One line per token: name of the text, position, token, vector."""
 
     def write(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
         numbers = "\t%.9g" * width + "\n"
         head = "id\tposition\ttoken" + "".join(f"\t{i}" for i in range(width)) + "\n"
         file.write(head.encode())
         for named, ids, vectors in found:
-            for place, (number, row) in enumerate(zip(ids, vectors.tolist(), strict=True)):
-                start = f"{_cell(named.name)}\t{place}\t{_cell(piece(number))}"
+            for position, (token, row) in enumerate(zip(ids, vectors.tolist(), strict=True)):
+                start = f"{_cell(named.name)}\t{position}\t{_cell(piece(token))}"
                 file.write((start + numbers % tuple(row)).encode())
             file.flush()
 
@@ -54,13 +54,13 @@ def token_tsv(piece: Piece) -> Write:
 
 
 def write_npz(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
-    """`ids`, `embeddings` (texts, d_model), and `headers` where the input was FASTA.
+    """`ids`, `embeddings` (texts, d_model), and `headers` if the input is FASTA.
 
-    Unpooled, `embeddings` holds all tokens, one text after the other: those of text i are rows
-    offsets[i] to offsets[i + 1].
+    Unpooled, `embeddings` holds all tokens of all texts: those of text i are rows offsets[i] to
+    offsets[i + 1].
     """
     pooled, rows, offsets = True, 0, [0]
-    with tempfile.TemporaryFile() as vectors, Words() as names, Words() as headers:
+    with tempfile.TemporaryFile() as vectors, StringArray() as names, StringArray() as headers:
         for embedded in found:
             pooled = embedded.vectors.ndim == 1
             vectors.write(np.ascontiguousarray(embedded.vectors, np.float32).tobytes())
@@ -78,8 +78,8 @@ def write_npz(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
                 _member(archive, "offsets", (len(offsets),), "<i8", [content])
 
 
-class Words:
-    """An array of texts that waits on the disk, for its width is known at the end only."""
+class StringArray:
+    """An array of texts in a temporary file, since its width is known only at the end."""
 
     def __init__(self) -> None:
         self.longest = 0
@@ -92,19 +92,19 @@ class Words:
         self.file.close()
 
     def add(self, text: str) -> None:
-        """One more; it holds no line feed."""
+        """Append a text without line feeds."""
         self.file.write(f"{text}\n".encode())
         self.longest = max(self.longest, len(text))
 
     @property
     def dtype(self) -> str:
-        """As numpy writes it; a width of 0 is none."""
+        """In numpy's notation; the width is at least 1."""
         return f"<U{max(1, self.longest)}"
 
     def blocks(self) -> Iterator[bytes]:
-        """The array's bytes, some rows at a time."""
+        """The bytes of the array, block by block."""
         self.file.seek(0)
-        while lines := list(islice(self.file, ROWS_AT_ONCE)):
+        while lines := list(islice(self.file, BLOCK_ROWS)):
             texts = [line.decode().removesuffix("\n") for line in lines]
             yield np.array(texts, dtype=self.dtype).tobytes()
 
@@ -116,7 +116,7 @@ def _member(
     dtype: str,
     content: Iterable[bytes],
 ) -> None:
-    """One array, as `numpy.save` writes it, its bytes given in pieces."""
+    """One array in the format of `numpy.save`, from blocks of bytes."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         header: dict[str, Any] = {"descr": dtype, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(member, header)
@@ -135,7 +135,7 @@ def _cell(text: str) -> str:
 
 
 def writer_for(output: Path | None, pooled: bool, piece: Piece) -> Write:
-    """By the file's ending; standard output is TSV."""
+    """By the extension of the file; standard output is TSV."""
     if output is not None and output.suffix == ".npz":
         return write_npz
     return write_tsv if pooled else token_tsv(piece)

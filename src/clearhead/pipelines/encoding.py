@@ -1,26 +1,26 @@
-"""A batch of ids to hidden states: the model's own way, or the fused one that computes the same."""
+"""Batches of token ids to hidden states, by the model's own modules or by the native engine."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, islice
-from typing import Literal, NamedTuple, cast
+from itertools import groupby
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
-from clearhead.decoding.batching import padded
-from clearhead.decoding.precision import PACKS
+from clearhead.decoding.readable import padded
 from clearhead.errors import UserError
-from clearhead.fast.fused_stack import FusedStack, Run, can_fuse
-from clearhead.fast.memory import keep_freed_memory
 from clearhead.models import Bert, Esm
+from clearhead.models.native import native_model
+from clearhead.native.session import hidden_states
 
+logger = logging.getLogger(__name__)
 Ids = Sequence[int]
 EncoderModel = Bert | Esm
-Precision = Literal["float32", "bfloat16", "int8"]
 
 
 class Text(NamedTuple):
-    """Ids, and of a pair of texts which of the two (0 or 1) each is of; None: there is one."""
+    """Ids and, for a pair of texts, the segment of each id, 0 or 1."""
 
     ids: Ids
     segments: Ids | None = None
@@ -33,102 +33,105 @@ class Block(NamedTuple):
     hidden: Tensor
 
 
-Encoding = Callable[[Sequence[Text]], Iterator[Block]]
+def encode(model: EncoderModel, batch: Sequence[Text]) -> Iterator[Block]:
+    """The hidden states of a batch, without padding, in the order of the texts.
 
-
-def encoding_of(model: EncoderModel, precision: Precision = "float32") -> Encoding:
-    """The fastest that computes the same on this device; with other than float32, nearly the same.
-
-    Raises:
-        UserError: there is no such precision, or it cannot be had for this model here.
+    Consecutive texts of one length form a block, so texts should be sorted by length.
     """
-    if precision not in PACKS:
-        raise UserError(f"precision {precision!r} is unknown; give {', '.join(PACKS)} or auto")
-    on_cpu = next(model.parameters()).device.type == "cpu"
-    if on_cpu and can_fuse(model.encoder):
-        keep_freed_memory()
-        return FusedEncoding(model, precision)
-    if precision != "float32":
-        raise UserError(
-            f"precision {precision} needs a processor and a model of the library's own blocks, "
-            "watched by nobody; give precision float32"
-        )
-    return PaddedEncoding(model)
+    device = next(model.parameters()).device
+    ids = padded([text.ids for text in batch], 0, device)  # any id, since padding is masked
+    lengths = torch.tensor([len(text.ids) for text in batch], device=device)
+    # (batch, length) -> (batch, 1, 1, length)
+    mask = (torch.arange(ids.shape[1], device=device) < lengths[:, None])[:, None, None]
+    if any(text.segments for text in batch):
+        segments = [text.segments or [0] * len(text.ids) for text in batch]
+        hidden = model(ids, mask, padded(segments, 0, device))
+    else:
+        hidden = model(ids, mask)
+    start = 0
+    for length, texts in groupby(len(text.ids) for text in batch):
+        rows = slice(start, start := start + len(list(texts)))
+        yield Block(ids[rows, :length], hidden[rows, :length])
 
 
-class PaddedEncoding:
-    """The model as it stands, on a rectangle with padding and a mask."""
-
-    def __init__(self, model: EncoderModel) -> None:
-        self.model = model
-
-    def __call__(self, batch: Sequence[Text]) -> Iterator[Block]:
-        """Texts, those of one length side by side -> what they are read as, in order."""
-        device = next(self.model.parameters()).device
-        # Which id fills up is no matter: nobody looks there.
-        ids = padded([text.ids for text in batch], 0, device)
-        lengths = torch.tensor([len(text.ids) for text in batch], device=device)
-        mask = (torch.arange(ids.shape[1], device=device) < lengths[:, None])[:, None, None]
-        if any(text.segments for text in batch):
-            segments = [text.segments or [0] * len(text.ids) for text in batch]
-            hidden = self.model(ids, mask, padded(segments, 0, device))
-        else:
-            hidden = self.model(ids, mask)
-        start = 0
-        for run in runs_of(batch):
-            rows = slice(start, start := start + run.texts)
-            yield Block(ids[rows, : run.length], hidden[rows, : run.length])
+Embed = Callable[[Sequence[Text]], Tensor]  # texts of one length -> (texts, length, d_model)
 
 
-class FusedEncoding:
-    """Without padding: the model's own embeddings run by run, then `FusedStack` on all rows."""
+class NativeEncoder:
+    """The stack in C, the embeddings by the model's own module; called as `encode`, no padding."""
 
-    def __init__(self, model: EncoderModel, precision: Precision) -> None:
-        self.embed = EMBED[type(model)](model)
-        self.stack = FusedStack(model.encoder, model.config.d_model, PACKS[precision])
+    def __init__(self, model: EncoderModel, int8: bool = False) -> None:
+        self.native, self.embed = native_model(model, int8), EMBED[type(model)](model)
 
     def __call__(self, batch: Sequence[Text]) -> Iterator[Block]:
-        """As `PaddedEncoding`."""
-        runs, every = runs_of(batch), iter(batch)
-        texts = [list(islice(every, run.texts)) for run in runs]
-        ids = [torch.tensor([text.ids for text in run], dtype=torch.long) for run in texts]
-        embedded = [
-            self.embed(*pair).flatten(0, 1)
-            for pair in zip(ids, map(segments_of, texts), strict=True)
-        ]
-        hidden = self.stack(torch.cat(embedded), runs).split(
-            [run.texts * run.length for run in runs]
-        )
-        for own, vectors in zip(ids, hidden, strict=True):
-            yield Block(own, vectors.view(*own.shape, -1))
-
-
-def runs_of(batch: Sequence[Text]) -> list[Run]:
-    """How many neighbours have which length."""
-    lengths = groupby(len(text.ids) for text in batch)
-    return [Run(len(list(group)), length) for length, group in lengths]
-
-
-def segments_of(run: Sequence[Text]) -> Tensor | None:
-    """(texts, length), or None where no text is a pair."""
-    if not any(text.segments for text in run):
-        return None
-    return torch.tensor([text.segments or [0] * len(text.ids) for text in run], dtype=torch.long)
-
-
-Embed = Callable[[Tensor, Tensor | None], Tensor]
+        """Consecutive texts of one length form a block, in the order of the texts."""
+        groups = [list(texts) for _, texts in groupby(batch, key=lambda text: len(text.ids))]
+        embedded = [text.numpy() for group in groups for text in self.embed(group)]
+        hidden = iter(hidden_states(self.native, embedded))
+        for group in groups:
+            ids = torch.tensor([text.ids for text in group], dtype=torch.long)
+            yield Block(ids, torch.stack([torch.from_numpy(next(hidden)) for _ in group]))
 
 
 def _bert(model: EncoderModel) -> Embed:
     embeddings = cast(Bert, model).embeddings
-    return lambda ids, segments: embeddings(
-        ids, torch.zeros_like(ids) if segments is None else segments
-    )
+
+    def embed(texts: Sequence[Text]) -> Tensor:
+        ids = torch.tensor([text.ids for text in texts], dtype=torch.long)
+        segments = torch.tensor([text.segments or [0] * len(text.ids) for text in texts])
+        return cast(Tensor, embeddings(ids, segments))
+
+    return embed
 
 
 def _esm(model: EncoderModel) -> Embed:
-    embed = cast(Esm, model).embed
-    return lambda ids, _: embed(ids, torch.ones_like(ids, dtype=torch.bool)[:, None, None])
+    token_embeddings = cast(Esm, model).embed
+
+    def embed(texts: Sequence[Text]) -> Tensor:
+        ids = torch.tensor([text.ids for text in texts], dtype=torch.long)
+        visible = torch.ones_like(ids, dtype=torch.bool)[:, None, None]
+        return cast(Tensor, token_embeddings(ids, visible))
+
+    return embed
 
 
 EMBED: dict[type, Callable[[EncoderModel], Embed]] = {Bert: _bert, Esm: _esm}
+
+
+class Positions:
+    """Checks texts of ids against the number of positions; counts those that it truncates.
+
+    A truncated text keeps its first tokens and its last special token, as in
+    sentence-transformers.
+    """
+
+    def __init__(self, limit: int, truncate: bool = False) -> None:
+        self.limit, self.truncate = limit, truncate
+        self.seen, self.cut, self.first = 0, 0, ""
+
+    def fit(self, ids: Sequence[int], name: str) -> list[int]:
+        """The ids, truncated if necessary; `name` identifies the text in errors.
+
+        Raises:
+            UserError: there are too many, and truncation is off.
+        """
+        self.seen += 1
+        if len(ids) <= self.limit:
+            return list(ids)
+        if not self.truncate:
+            raise UserError(
+                f"input {name!r} has {len(ids):,} tokens with special tokens, and this model reads "
+                f"{self.limit:,}; shorten or split it, or let it be cut (--truncate, in Python "
+                "truncate=True)"
+            )
+        self.first = self.first or name
+        self.cut += 1
+        return [*ids[: self.limit - 1], ids[-1]]
+
+    def warn(self) -> None:
+        """Log how many texts were truncated, if any."""
+        if self.cut:
+            logger.warning(
+                "%d of %d texts were cut to %d tokens; the first is %r",
+                self.cut, self.seen, self.limit, self.first,
+            )  # fmt: skip

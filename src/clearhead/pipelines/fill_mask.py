@@ -1,55 +1,43 @@
-"""Which words a model would put in place of a mask, and how sure it is."""
+"""Prediction of masked tokens."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, overload
 
 import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.pipelines.encoding import Ids, Text
-from clearhead.pipelines.positions import Positions
-from clearhead.pipelines.text_model import TextModel
+from clearhead.pipelines.encoding import Ids, Positions, Text
+from clearhead.pipelines.factory import known_arguments
+from clearhead.pipelines.text_model import TextModel, TextPipeline
+from clearhead.text.inputs import texts_of
 
 Candidate = dict[str, Any]
 
 
-class FillMaskPipeline:
-    """Called with a text or texts; answers as the pipeline of `transformers` does.
+class FillMaskPipeline(TextPipeline):
+    """Called with a text or texts; returns the results of the pipeline of `transformers`.
 
         fill = pipeline("fill-mask", model=DIRECTORY)
-        fill("Paris is the [MASK] of France.")  # the five likeliest, best first
+        fill("Paris is the [MASK] of France.")  # the five most likely tokens
 
     A candidate has ``score`` (its probability), ``token``, ``token_str`` and ``sequence`` (the text
-    with it). A text of several masks gets a list of candidates for each; each list is made as if
-    the other masks stayed.
+    with it). A text with several masks gets a list of candidates for each, predicted independently.
     """
 
     def __init__(self, reader: TextModel) -> None:
-        self.reader = reader
+        super().__init__(reader)
         self.head = reader.head("masked_lm", "fill-mask")
-        if "mask" not in reader.tokenizer.signs:
+        if "mask" not in reader.tokenizer.special_ids:
             raise UserError(
-                "this model's tokenizer has no mask sign, so nothing can be filled in; give a "
+                "this model's tokenizer has no mask token, so nothing can be predicted; give a "
                 "model with all files of its tokenizer"
             )
-        self.mask_id = reader.tokenizer.signs["mask"]
-
-    @classmethod
-    def from_pretrained(
-        cls, model: str | Path, device: str = "auto", threads: int | None = None
-    ) -> Self:
-        """From a directory or a name.
-
-        Raises:
-            UserError: as `TextModel.from_pretrained`, or the model never learned to fill in.
-        """
-        return cls(TextModel.from_pretrained(model, device, threads))
+        self.mask_id = reader.tokenizer.special_ids["mask"]
 
     @property
     def mask_token(self) -> str:
-        """How a mask is written in a text."""
+        """The mask token in a text."""
         return self.reader.tokenizer.piece(self.mask_id)
 
     @overload
@@ -60,18 +48,19 @@ class FillMaskPipeline:
     def __call__(
         self, inputs: str | Sequence[str], top_k: int = ..., targets: Sequence[str] | None = ...
     ) -> list[Any]: ...
+    @known_arguments
     def __call__(
         self, inputs: str | Sequence[str], top_k: int = 5, targets: Sequence[str] | None = None
     ) -> list[Any]:
-        """The `top_k` likeliest of all tokens, or of `targets`, for every mask.
+        """The `top_k` most likely of all tokens, or of `targets`, for every mask.
 
         Raises:
-            UserError: a text without a mask or over the positions, a target that is no single
-                token, a number of candidates below 1.
+            UserError: a text has no mask or too many tokens, a target is not a single token, or
+                `top_k` is below 1.
         """
         if top_k < 1:
             raise UserError(f"top_k={top_k} is no number of candidates; give 1 or more")
-        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        texts = texts_of(inputs)
         rows = self._rows(texts)
         chosen = self._token_ids(targets) if targets is not None else None
         scores = self.reader.read([Text(ids) for ids in rows], self._probabilities)
@@ -101,36 +90,38 @@ class FillMaskPipeline:
         return list(found.split(masked.sum(dim=1).tolist()))
 
     def _answer(self, ids: Ids, scores: Tensor, top_k: int, chosen: list[int] | None) -> list[Any]:
-        places = [place for place, number in enumerate(ids) if number == self.mask_id]
+        masked = [i for i, token in enumerate(ids) if token == self.mask_id]
         allowed = torch.arange(scores.shape[1]) if chosen is None else torch.tensor(chosen)
         best = scores[:, allowed].topk(min(top_k, len(allowed)))
         answers = [
             [
-                self._candidate(ids, place, score, int(allowed[index]), len(places) == 1)
+                self._candidate(ids, position, score, int(allowed[index]), len(masked) == 1)
                 for score, index in zip(values, indices, strict=True)
             ]
-            for place, values, indices in zip(
-                places, best.values.tolist(), best.indices.tolist(), strict=True
+            for position, values, indices in zip(
+                masked, best.values.tolist(), best.indices.tolist(), strict=True
             )
         ]
         return answers[0] if len(answers) == 1 else answers
 
-    def _candidate(self, ids: Ids, place: int, score: float, token: int, alone: bool) -> Candidate:
-        filled = [*ids[:place], token, *ids[place + 1 :]]
+    def _candidate(
+        self, ids: Ids, position: int, score: float, token: int, alone: bool
+    ) -> Candidate:
+        filled = [*ids[:position], token, *ids[position + 1 :]]
         return {
             "score": score,
             "token": token,
-            "token_str": self._written(token),
-            "sequence": self.reader.tokenizer.decode(filled) if alone else self._around(filled),
+            "token_str": self._token_text(token),
+            "sequence": self.reader.tokenizer.decode(filled) if alone else self._with_masks(filled),
         }
 
-    def _written(self, token: int) -> str:
-        """A sign is written as it is called; decoding would leave it out."""
+    def _token_text(self, token: int) -> str:
+        """The text of a token; special tokens by name, since decoding would omit them."""
         tokenizer = self.reader.tokenizer
         return tokenizer.decode([token]) or tokenizer.piece(token)
 
-    def _around(self, ids: Ids) -> str:
-        """A text in which masks are left, each as it is written."""
+    def _with_masks(self, ids: Ids) -> str:
+        """A text with its remaining mask tokens."""
         parts: list[list[int]] = [[]]
         for number in ids:
             if number == self.mask_id:
@@ -140,13 +131,13 @@ class FillMaskPipeline:
         return f" {self.mask_token} ".join(map(self.reader.tokenizer.decode, parts)).strip()
 
     def _token_ids(self, targets: Sequence[str]) -> list[int]:
-        """Each target must be one token, for one mask is one token."""
+        """Each target must be a single token."""
         if isinstance(targets, str):
             targets = [targets]
-        signs = set(self.reader.tokenizer.signs.values())
+        special = set(self.reader.tokenizer.special_ids.values())
         found = []
         for target, row in zip(targets, self.reader.tokenizer.encode_batch(targets), strict=True):
-            inner = [number for number in row if number not in signs]
+            inner = [number for number in row if number not in special]
             if len(inner) != 1:
                 raise UserError(
                     f"the target {target!r} is {len(inner)} of this model's tokens, and a mask "

@@ -1,14 +1,19 @@
-"""The call that users of `transformers` know: `pipeline("text-generation", model=DIRECTORY)`."""
+"""Text generation behind the interface of `transformers`, and for the command line."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from clearhead.decoding.sampling_options import SamplingOptions
+from clearhead.decoding.choice import EngineName
+from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.generation import Ending
 from clearhead.errors import UserError
-from clearhead.pipelines.generated import fresh_seed
+from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_generator import TextGenerator
+from clearhead.pipelines.text_stream import Generated, check_seeds, fresh_seed
+from clearhead.text.inputs import texts_of
 
 Answer = dict[str, str]
 
@@ -17,7 +22,7 @@ Answer = dict[str, str]
 class GenerationConfig:
     """The names of `transformers`, and `seed`; see `SamplingOptions` for what they do.
 
-    With `do_sample=False` the likeliest token is always taken. `stop_strings` end a text and
+    With `do_sample=False` the most likely token is always chosen. `stop_strings` end a text and
     are left out of it. Answer j of text i has the seed `seed` + i · `num_return_sequences` + j.
     """
 
@@ -42,7 +47,7 @@ class GenerationConfig:
 
     @property
     def options(self) -> SamplingOptions:
-        """In our words."""
+        """As our own options."""
         return SamplingOptions(
             max_new_tokens=self.max_new_tokens,
             temperature=self.temperature if self.do_sample else 0.0,
@@ -54,12 +59,12 @@ class GenerationConfig:
 
 
 class TextGenerationPipeline:
-    """Called with a text or a list of texts; answers dictionaries with `generated_text`.
+    """Called with a text or a list of texts; returns dictionaries with `generated_text`.
 
         write = pipeline("text-generation", model=DIRECTORY)
         write("Once upon a time", max_new_tokens=40)[0]["generated_text"]
 
-    What is not given in a call comes from its `generation_config`.
+    Arguments that are not given come from `generation_config`.
     """
 
     def __init__(self, generator: TextGenerator) -> None:
@@ -67,16 +72,21 @@ class TextGenerationPipeline:
 
     @classmethod
     def from_pretrained(
-        cls, model: str | Path, device: str = "auto", threads: int | None = None
+        cls,
+        model: str | Path,
+        device: str = "auto",
+        threads: int | None = None,
+        engine: EngineName = "auto",
     ) -> Self:
         """From a directory or a name.
 
         Raises:
             UserError: as `TextGenerator.from_pretrained`.
         """
-        return cls(TextGenerator.from_pretrained(model, device, threads))
+        return cls(TextGenerator.from_pretrained(model, device, threads, engine=engine))
 
-    def __call__(
+    @known_arguments
+    def __call__(  # noqa: PLR0913 - the interface of transformers
         self,
         text_inputs: str | Sequence[str],
         *,
@@ -85,9 +95,10 @@ class TextGenerationPipeline:
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
+        num_return_sequences: int | None = None,
         generation_config: GenerationConfig | None = None,
     ) -> list[Any]:
-        """One text gives the list of its answers, several texts a list of such lists.
+        """A list of results for one text, a list of such lists for several.
 
         Raises:
             UserError: a number outside its range, or a text over the model's positions.
@@ -98,19 +109,20 @@ class TextGenerationPipeline:
             "temperature": temperature,
             "top_k": top_k,
             "top_p": top_p,
+            "num_return_sequences": num_return_sequences,
         }
         changes: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None
         }
         config = replace(generation_config or GenerationConfig(), **changes)
-        texts = [text_inputs] if isinstance(text_inputs, str) else list(text_inputs)
+        texts = texts_of(text_inputs)
         answers = self._answers(texts, config)
         return answers[0] if isinstance(text_inputs, str) else answers
 
     def stream(
         self, text_input: str, generation_config: GenerationConfig | None = None
     ) -> Iterator[str]:
-        """The continuation of one text as it is written, in whole characters."""
+        """The continuation of one text as it is generated, in complete characters."""
         config = generation_config or GenerationConfig()
         return self.generator.stream(text_input, config.options, config.stop_strings, config.seed)
 
@@ -125,3 +137,64 @@ class TextGenerationPipeline:
             for one in found
         ]
         return [answers[i * count : (i + 1) * count] for i in range(len(texts))]
+
+
+class ContinuationWriter:
+    """Continuations as bytes for a terminal or a file, in the order of their prompts.
+
+    It is called with one list of prompts after another and numbers them consecutively. A single
+    prompt is streamed as it is generated; several are generated in parallel and returned together.
+    Both give the same text: text i has the seed `seed` + i.
+    """
+
+    def __init__(
+        self,
+        generator: TextGenerator,
+        options: SamplingOptions,
+        stop: Sequence[str] = (),
+        seed: int | None = None,
+        format: Literal["text", "jsonl"] = "text",
+        echo: bool = True,
+    ) -> None:
+        self.generator, self.options, self.stop = generator, options, stop
+        self.seed = fresh_seed() if seed is None else seed
+        check_seeds([self.seed])
+        self.format, self.echo = format, echo
+        self.number = 0
+
+    def __call__(self, prompts: list[str]) -> Iterator[bytes]:
+        """UTF-8, in pieces; every text ends with a line feed."""
+        first, self.number = self.number, self.number + len(prompts)
+        seeds = [self.seed + number for number in range(first, self.number)]
+        if len(prompts) == 1 and self.format == "text":
+            parts = self._streamed(prompts[0], seeds[0])
+        else:
+            found = self.generator.generate(prompts, self.options, self.stop, seeds, len(prompts))
+            parts = (self._complete(first + i, one) for i, one in enumerate(found))
+        # A lone surrogate in a prompt has no UTF-8; in JSON it is escaped.
+        yield from (part.encode("utf-8", "backslashreplace") for part in parts)
+
+    def _streamed(self, prompt: str, seed: int) -> Iterator[str]:
+        pieces = self.generator.write([prompt], self.options, self.stop, [seed])
+        endings: list[Ending | None] = []
+        self.generator.encode(prompt)  # raises errors before anything is printed
+        if self.echo:
+            yield prompt
+        for piece in pieces:
+            yield piece.new
+            endings.append(piece.ending)
+        yield "\n"
+        self.generator.warn_of_positions(endings[-1:])
+
+    def _complete(self, number: int, one: Generated) -> str:
+        if self.format == "text":
+            return f"{one.prompt if self.echo else ''}{one.text}\n"
+        record = {
+            "id": number,
+            "prompt": one.prompt,
+            "text": one.text,
+            "ending": one.ending,
+            "tokens": one.tokens,
+            "seed": one.seed,
+        }
+        return json.dumps(record, ensure_ascii=False) + "\n"

@@ -1,48 +1,65 @@
-"""Text in, text out: a Gpt, its tokenizer, and the writing between them."""
+"""Text generation with a Gpt and its tokenizer."""
 
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
-from clearhead.decoding.batching import groups_by_length
-from clearhead.decoding.causal_engine import CausalEngine
-from clearhead.decoding.generation import ROWS
-from clearhead.decoding.precision import Precision, fastest_precision, say_if_widened
-from clearhead.decoding.sampling_options import SamplingOptions
-from clearhead.decoding.writing import Ending, Writing
+from clearhead.decoding.causal import CausalEngine
+from clearhead.decoding.choice import AnyPrecision, EngineName, Request
+from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.generation import ROWS, Ending, Writing
+from clearhead.decoding.native_causal import native_causal_engine
+from clearhead.decoding.readable import groups_by_length
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.pipelines.generated import Generated, Piece, check_seeds, fresh_seed
-from clearhead.pipelines.stop_strings import StopStrings
-from clearhead.pipelines.text_stream import TextStream
-from clearhead.pipelines.writers import check_writer
-from clearhead.pretrained import load
+from clearhead.pipelines.loading import choose_engine, load_model
+from clearhead.pipelines.text_stream import (
+    Generated,
+    Piece,
+    StopStrings,
+    TextStream,
+    check_seeds,
+    fresh_seed,
+)
+from clearhead.pretrained.families import family_of
+from clearhead.pretrained.files import CONFIG, read_json
 from clearhead.pretrained.hub import directory_of
 from clearhead.text import PretrainedTokenizer
-from clearhead.training.precision import choose_device
-from clearhead.translation.location import best_of_run
-from clearhead.translation.threads import use_threads
+from clearhead.translation.loading import best_of_run
 
 logger = logging.getLogger(__name__)
+# model_type of a config.json -> what the model does, and the commands for it
+OTHERS = {
+    "clearhead-transformer": ("translates", "`clearhead translate`"),
+    "marian": ("translates", "`clearhead translate`"),
+    "bert": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+    "esm": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+}
 
 
 class TextGenerator:
-    """Continues texts. A text depends on its prompt, its seed and the options, not on its company.
+    """Continues texts. A result depends on prompt, seed and options, not on other prompts.
 
         writer = TextGenerator.from_pretrained(DIRECTORY)
         for characters in writer.stream("Once upon a time", seed=7):
             print(characters, end="", flush=True)
 
-    An empty prompt begins with the model's begin sign. A stop string and what would follow are
-    left out. Warnings go to the logger `clearhead.pipelines`.
+    An empty prompt becomes the BOS token. A stop string and the text after it are left out.
+    Warnings go to the logger `clearhead.pipelines`.
     """
 
     def __init__(
-        self, model: Gpt, tokenizer: PretrainedTokenizer, precision: Precision = "float32"
+        self,
+        model: Gpt,
+        tokenizer: PretrainedTokenizer,
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
+        threads: int | None = None,
     ) -> None:
-        self.model, self.tokenizer, self.precision = model.eval(), tokenizer, precision
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.engine = causal_engine_for(model, Request(engine, "auto", precision, threads))
 
     @classmethod
     def from_pretrained(
@@ -50,27 +67,21 @@ class TextGenerator:
         source: str | Path,
         device: str = "auto",
         threads: int | None = None,
-        precision: Precision | Literal["auto"] = "float32",
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
     ) -> Self:
         """From a directory, a training run, or a name on the hub.
 
         Raises:
-            UserError: there is no model, it is damaged or does not write, its tokenizer belongs
-                to another, or the device or precision is absent.
+            UserError: there is no model, it is damaged or does not generate text, its tokenizer
+                belongs to another, or the device or precision is not available.
         """
-        use_threads(threads)
-        target = choose_device(device)
+        request = Request(engine, device, precision, threads)
         directory = directory_of(best_of_run(source))
-        check_writer(directory)
-        model, tokenizer = load(directory)
+        check_generator(directory)
+        model, tokenizer = load_model(directory, request)
         assert isinstance(model, Gpt)
-        model = model.to(target)
-        if precision == "auto":
-            precision, why = fastest_precision(target, few_rows=True)
-            logger.info("writing in %s", why)
-        say_if_widened(precision, target)
-        CausalEngine.check(model, precision)  # what cannot be is said now
-        return cls(model, tokenizer, precision)
+        return cls(model, tokenizer, precision, engine, threads)
 
     def stream(
         self,
@@ -79,7 +90,7 @@ class TextGenerator:
         stop: Sequence[str] = (),
         seed: int | None = None,
     ) -> Iterator[str]:
-        """The continuation as it is written, in whole characters."""
+        """The continuation as it is generated, in complete characters."""
         seed = fresh_seed() if seed is None else seed
         for piece in self.write([prompt], options or SamplingOptions(), stop, [seed]):
             if piece.new:
@@ -93,10 +104,10 @@ class TextGenerator:
         seeds: Sequence[int] | None = None,
         rows: int = ROWS,
     ) -> list[Generated]:
-        """The continuation of every prompt, in order; so many are written side by side.
+        """The continuation of every prompt, in order; `rows` are generated in parallel.
 
         Raises:
-            UserError: a prompt with more tokens than the model has positions, a seed below 0.
+            UserError: a prompt is longer than the model's positions, or a seed is negative.
         """
         if isinstance(prompts, str):
             raise UserError("generate takes a list of prompts, got one str; write generate([text])")
@@ -119,13 +130,12 @@ class TextGenerator:
         stop: Sequence[str],
         seeds: Sequence[int],
     ) -> Iterator[Piece]:
-        """All prompts side by side, piece by piece, as the characters come."""
+        """All prompts in parallel, piece by piece, as characters are generated."""
         ids = [self.encode(prompt) for prompt in prompts]
         check_seeds(seeds)
         stops = [StopStrings(stop) for _ in prompts]
         streams = [TextStream(self.tokenizer, prompt) for prompt in ids]
-        engine = CausalEngine.of(self.model, self.precision, len(prompts))
-        writing = Writing(engine, ids, options, seeds)
+        writing = Writing(self.engine, ids, options, seeds)
         going_on = set(range(len(prompts)))
         while going_on:
             for text, token in writing.step():
@@ -143,17 +153,15 @@ class TextGenerator:
                     yield Piece(text, rest, ending, len(writing.written[text]))
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a prompt; none are the begin sign.
+        """The ids of a prompt; BOS if it is empty.
 
         Raises:
-            UserError: it is longer than the model's positions, or empty for a model without sign.
+            UserError: it is longer than the model's positions, or empty and there is no BOS.
         """
         config = self.model.config
         ids = self.tokenizer.encode(prompt)
         if not ids and config.bos_id is None:
-            raise UserError(
-                "the prompt is empty, and this model has no begin sign; give some words"
-            )
+            raise UserError("the prompt is empty, and this model has no BOS token; give some words")
         if len(ids) > config.seq_len:
             raise UserError(
                 f"the prompt {prompt[:40]!r}… has {len(ids)} tokens, and this model has "
@@ -179,10 +187,40 @@ class TextGenerator:
         ]
 
     def warn_of_positions(self, endings: Iterable[Ending | None]) -> None:
-        """Say so if texts ended because the model had no more positions."""
+        """Log a warning if texts ended because the model has no more positions."""
         count = Counter(endings)
         if full := count["positions"]:
             logger.warning(
                 "%d of %d texts ended where the model's %d positions end, before max_new_tokens",
                 full, count.total(), self.model.config.seq_len,
             )  # fmt: skip
+
+
+def causal_engine_for(model: Gpt, request: Request) -> CausalEngine:
+    """The native engine if it supports this model, otherwise the readable one.
+
+    Raises:
+        UserError: the native engine was requested and does not support the model.
+    """
+    chosen = choose_engine(model, request)
+    if chosen.native:
+        return native_causal_engine(model, request.int8, chosen.threads)
+    return CausalEngine.of(model, chosen.precision)
+
+
+def check_generator(directory: Path) -> None:
+    """Check that the model in a directory generates text.
+
+    Raises:
+        UserError: it does not; the message names the command for it.
+    """
+    path = directory / CONFIG
+    raw = read_json(path)
+    kind = str(raw.get("model_type"))
+    if kind in OTHERS:
+        does, verbs = OTHERS[kind]
+        raise UserError(
+            f"{directory} holds a {kind} model, which {does} and cannot continue a text; for it "
+            f"there is {verbs}; generate needs a GPT-2"
+        )
+    family_of(raw, str(path))

@@ -1,56 +1,64 @@
-"""A pretrained encoder and its tokenizer: texts in, what is made of their hidden states out."""
+"""A pretrained encoder with its tokenizer: texts to functions of their hidden states."""
 
-import logging
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from clearhead.decoding.batching import batches_by_tokens
-from clearhead.decoding.precision import say_if_widened
-from clearhead.decoding.side_by_side import side_by_side
+from clearhead.decoding.choice import AnyPrecision, EngineName, Request
+from clearhead.decoding.precision import check_precision, in_bfloat16
+from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
-from clearhead.fast import accelerate
-from clearhead.fast.accelerate import twins_for
-from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Bert, Esm
-from clearhead.pipelines.encoding import EncoderModel, Precision, Text, encoding_of
-from clearhead.pretrained import load
+from clearhead.pipelines.encoding import Block, EncoderModel, NativeEncoder, Text, encode
+from clearhead.pipelines.loading import choose_engine, load_model
 from clearhead.text import PretrainedTokenizer
-from clearhead.training.precision import choose_device
-from clearhead.translation.location import best_of_run
-from clearhead.translation.threads import use_threads
+from clearhead.translation.loading import best_of_run
 
-logger = logging.getLogger(__name__)
-
-# Tokens that are computed together: what they become between two products stays in the cache.
-# A GPU wants more at once.
-BATCH_TOKENS = {"cpu": 1024}
-ON_A_GPU = 16384
-WORTH_A_CORE = 64  # tokens
+# Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
+BATCH_TOKENS_ON_CPU, BATCH_TOKENS_ON_GPU = 1024, 16384
+FEW_TOKENS = 64  # fewer are not worth another core
 
 Result = TypeVar("Result")
+Encode = Callable[[Sequence[Text]], Iterator[Block]]
 # (texts, length) ids and (texts, length, d_model) hidden states -> a result for every text
 Take = Callable[[Tensor, Tensor], Sequence[Result]]
 
 
 class TextModel:
-    """What fill-mask, embedding and classification have in common.
+    """The common part of fill-mask, embedding and classification.
 
-    Texts are sorted by length and read in batches by tokens, on a processor one batch a core;
-    results come back in the order of the texts. A text's result does not depend on its company
-    (but for the last bits of a float).
+    Texts are processed in batches of similar length; the results are in the order of the texts.
+    The result of a text does not depend on the other texts, except for rounding.
+
+    Raises:
+        UserError: the precision is unknown or not available on the model's device.
     """
 
     def __init__(
-        self, model: EncoderModel, tokenizer: PretrainedTokenizer, precision: Precision = "float32"
+        self,
+        model: EncoderModel,
+        tokenizer: PretrainedTokenizer,
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
+        threads: int | None = None,
     ) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.encoding = encoding_of(model, precision)
         self.device = next(model.parameters()).device
+        request = Request(engine, "auto", precision, threads)
+        chosen = choose_engine(model, request)
+        self.threads = chosen.threads
+        self.encode: Encode
+        if chosen.native:
+            self.encode = NativeEncoder(model.eval(), request.int8)
+        else:
+            check_precision(chosen.precision, self.device)
+            model = in_bfloat16(model) if chosen.precision == "bfloat16" else model
+            self.encode = partial(encode, model)
+        self.model, self.tokenizer = model.eval(), tokenizer
 
     @classmethod
     def from_pretrained(
@@ -58,34 +66,27 @@ class TextModel:
         source: str | Path,
         device: str = "auto",
         threads: int | None = None,
-        precision: Precision | Literal["auto"] = "float32",
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
     ) -> Self:
-        """From a directory, a training run, or a name on the hub; auto is bfloat16 where that pays.
+        """From a directory, a training run, or a name on the hub.
 
         Raises:
             UserError: there is no model, it is damaged or of another kind, its tokenizer belongs
-                to another, or the device or precision is absent.
+                to another, or the device or precision is not available.
         """
-        use_threads(threads)
-        target = choose_device(device)
-        model, tokenizer = load(best_of_run(source))
+        request = Request(engine, device, precision, threads)
+        model, tokenizer = load_model(best_of_run(source), request)
         if not isinstance(model, EncoderModel):
             raise UserError(
-                f"{source} holds a {type(model).__name__}, which writes; expected a model that "
-                f"reads: {' or '.join(kind.__name__ for kind in (Bert, Esm))}"
+                f"{source} holds a {type(model).__name__}, which generates text; expected an "
+                f"encoder: {' or '.join(kind.__name__ for kind in (Bert, Esm))}"
             )
-        if target.type != "cpu":
-            model = accelerate(model, twins_for(target)).to(target)
-        if precision == "auto":
-            native = target.type == "cpu" and multiplies_bfloat16(target)
-            precision = "bfloat16" if native else "float32"
-            logger.info("reading in %s", precision)
-        say_if_widened(precision, target)
-        return cls(model, tokenizer, precision)
+        return cls(model, tokenizer, precision, engine, threads)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the model's config.json said."""
+        """The content of the model's config.json."""
         origin = getattr(self.model, "origin", None)
         return dict(origin.config) if origin else {}
 
@@ -93,7 +94,7 @@ class TextModel:
         """One of the model's heads.
 
         Raises:
-            UserError: it has none of that name; the task and those that it has are named.
+            UserError: it has no such head; the message names the task and the existing heads.
         """
         if name not in self.model.heads:
             there = ", ".join(self.model.heads) or "none"
@@ -106,30 +107,54 @@ class TextModel:
 
     def read(self, texts: Sequence[Text], take: Take[Result]) -> list[Result]:
         """The result of every text, in order."""
-        found: dict[int, Result] = {}
-        cores = torch.get_num_threads() if self.device.type == "cpu" else 1
-        total = sum(len(text.ids) for text in texts)
-        most = BATCH_TOKENS.get(self.device.type, ON_A_GPU)
-        budget = max(WORTH_A_CORE, min(most, -(-total // cores)))
-        batches = deque(batches_by_tokens([len(text.ids) for text in texts], budget))
+        lengths = [len(text.ids) for text in texts]
+        budget = BATCH_TOKENS_ON_CPU if self.device.type == "cpu" else BATCH_TOKENS_ON_GPU
+        budget = min(budget, max(FEW_TOKENS, -(-sum(lengths) // self.threads)))
+        batches = list(batches_by_tokens(lengths, budget))
 
-        def work() -> None:
-            while batches:
-                try:
-                    rows = batches.popleft()
-                except IndexError:  # another core was faster
-                    return
-                taken = self._read_batch([texts[row] for row in rows], take)
-                found.update(zip(rows, taken, strict=True))
+        @torch.inference_mode()
+        def results(batch: list[int]) -> list[Result]:
+            blocks = self.encode([texts[row] for row in batch])
+            return [result for block in blocks for result in take(block.ids, block.hidden)]
 
-        workers = min(cores, len(batches))
-        if workers > 1:
-            side_by_side([work] * workers, batches.clear)
+        workers = min(self.threads, len(batches))
+        if workers > 1:  # the native engine: a batch on every core
+            with ThreadPoolExecutor(workers) as pool:
+                taken = list(pool.map(results, batches))
         else:
-            with torch.inference_mode():
-                work()
+            taken = [results(batch) for batch in batches]
+        found = {
+            row: result
+            for batch, own in zip(batches, taken, strict=True)
+            for row, result in zip(batch, own, strict=True)
+        }
         return [found[number] for number in range(len(texts))]
 
-    def _read_batch(self, batch: Sequence[Text], take: Take[Result]) -> list[Result]:
-        blocks = self.encoding(batch)
-        return [result for block in blocks for result in take(block.ids, block.hidden)]
+
+class TextPipeline:
+    """The common part of pipelines around a `TextModel`."""
+
+    def __init__(self, reader: TextModel) -> None:
+        self.reader = reader
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path,
+        device: str = "auto",
+        threads: int | None = None,
+        engine: EngineName = "auto",
+    ) -> Self:
+        """From a directory, a training run, or a name on the hub.
+
+        Raises:
+            UserError: as `TextModel.from_pretrained`, or the model has no head for this task.
+        """
+        return cls(TextModel.from_pretrained(model, device, threads, engine=engine))
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The labels of config.json by index; by default LABEL_0, LABEL_1, …"""
+        named = self.reader.settings.get("id2label") or {}
+        count = self.reader.model.config.labels
+        return [str(named.get(str(i), f"LABEL_{i}")) for i in range(count)]

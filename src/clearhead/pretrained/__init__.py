@@ -1,8 +1,32 @@
-"""Models that others trained: their files to our models and back, by tables of names."""
+"""Loading and saving of models in the Hugging Face layout, by tables of names."""
 
-from clearhead.pretrained.families import Pretrained
-from clearhead.pretrained.loading import from_pretrained
-from clearhead.pretrained.saving import save_pretrained
-from clearhead.pretrained.together import check_together, load
+from typing import TYPE_CHECKING
 
-__all__ = ["Pretrained", "check_together", "from_pretrained", "load", "save_pretrained"]
+from clearhead.lazy import attributes_of
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from clearhead.pretrained.families import Pretrained
+    from clearhead.pretrained.loading import check_together, from_pretrained, load
+    from clearhead.pretrained.saving import save_pretrained
+    from clearhead.pretrained.teaching import from_state_dict
+
+__all__ = [
+    "Pretrained",
+    "check_together",
+    "from_pretrained",
+    "from_state_dict",
+    "load",
+    "save_pretrained",
+]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "Pretrained": "clearhead.pretrained.families",
+        "check_together": "clearhead.pretrained.loading",
+        "from_pretrained": "clearhead.pretrained.loading",
+        "from_state_dict": "clearhead.pretrained.teaching",
+        "load": "clearhead.pretrained.loading",
+        "save_pretrained": "clearhead.pretrained.saving",
+    },
+)

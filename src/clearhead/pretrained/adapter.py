@@ -1,10 +1,10 @@
-"""What LoRA learned, as a small directory of its own, in the layout of the `peft` package.
+"""The weights that LoRA trained, as a small directory in the layout of the `peft` package.
 
-adapter_config.json   rank, alpha, which projections
-adapter_model.safetensors   A and B of each of them, and the heads
-config.json           the whole model's, with its labels
+adapter_config.json         rank, alpha, adapted projections
+adapter_model.safetensors   A and B of each projection, and the heads
+config.json                 that of the whole model, with its labels
 
-The base model is not in it: another task costs a few megabytes more, not another model.
+The base model is not included, so that each further task costs only a few megabytes.
 """
 
 import json
@@ -30,18 +30,18 @@ _SIDES = {"down": "lora_A", "up": "lora_B"}
 
 
 def save_adapter(model: nn.Module, how: Adaptation, directory: str | Path, base: str = "") -> None:
-    """Write what an adapted model has learned: A and B of every projection, and its heads.
+    """Write the trained weights of an adapted model: A and B of every projection, and its heads.
 
-    `base` says which model it stands on, for people and for `peft`.
+    `base` names the base model, for people and for `peft`.
 
     Raises:
-        UserError: a family whose files hold queries, keys and values in one matrix.
+        UserError: the family stores queries, keys and values in one matrix.
     """
     config: Any = model.config
     family = family_of_config(config)
     origin = getattr(model, "origin", None)
     raw = family.write(config, origin and origin.config)
-    names, own = names_of_learned(model), dict(model.named_parameters())
+    names, own = names_of_trained(model), dict(model.named_parameters())
     prefix = family.table(config).prefix
     kept = {
         theirs.removeprefix(_PREFIX).removeprefix(prefix).split(".")[0]
@@ -69,10 +69,10 @@ def save_adapter(model: nn.Module, how: Adaptation, directory: str | Path, base:
 
 
 def load_adapter(base: nn.Module, directory: str | Path) -> tuple[Pretrained, Adaptation]:
-    """The base model with an adapter's head and low-rank matrices; `merge` makes it ordinary.
+    """The base model with an adapter's head and low-rank matrices, which `merge` can merge.
 
     Raises:
-        UserError: no adapter of ours is in that directory, or it is another base model's.
+        UserError: the directory holds no adapter of ours, or one of another base model.
     """
     directory = Path(directory)
     settings, raw = read_json(directory / SETTINGS), read_json(directory / CONFIG)
@@ -82,8 +82,8 @@ def load_adapter(base: nn.Module, directory: str | Path) -> tuple[Pretrained, Ad
         rank, alpha, dropout = (settings[key] for key in ("r", "lora_alpha", "lora_dropout"))
     except (KeyError, TypeError) as error:
         raise UserError(
-            f"{directory} is no adapter that clearhead wrote (it lacks {error}); give a directory "
-            "that a run with tune.how=lora made"
+            f"{directory} is not an adapter written by clearhead (it lacks {error}); give a "
+            "directory of a run with tune.method=lora"
         ) from error
     model = with_head(base, answer_of(raw), labels)
     chosen = tuple(word for word in PROJECTIONS if _modules(model)[word] in wanted)
@@ -92,11 +92,11 @@ def load_adapter(base: nn.Module, directory: str | Path) -> tuple[Pretrained, Ad
     return model, how
 
 
-def names_of_learned(model: nn.Module) -> dict[str, str]:
-    """What `peft` calls each learned tensor of an adapted model, and what we call it.
+def names_of_trained(model: nn.Module) -> dict[str, str]:
+    """The name of each trained tensor in `peft`, with ours.
 
     Raises:
-        UserError: a family whose files hold queries, keys and values in one matrix.
+        UserError: the family stores queries, keys and values in one matrix.
     """
     config: Any = model.config
     table, names = family_of_config(config).table(config), {}
@@ -104,8 +104,8 @@ def names_of_learned(model: nn.Module) -> dict[str, str]:
         rows = table.entries([f"{path}.weight"])
         if [row.ours for row in rows] != [(f"{path}.weight",)]:
             raise UserError(
-                f"{path} has no matrix of its own in the files of a {type(model).__name__}, so "
-                "there is no adapter for it; save the merged model"
+                f"the files of a {type(model).__name__} have no separate matrix for {path}, so it "
+                "cannot be saved as an adapter; save the merged model"
             )
         for ours, theirs in _SIDES.items():
             side = f"{rows[0].theirs.removesuffix('weight')}{theirs}.weight"
@@ -115,7 +115,7 @@ def names_of_learned(model: nn.Module) -> dict[str, str]:
 
 
 def answer_of(raw: Raw) -> Answer:
-    """Which head a config.json's class has: `sequence` or `token`."""
+    """The head of a config.json's class: `sequence` or `token`."""
     name = (raw.get("architectures") or [""])[0]
     for answer, ending in CLASSES.items():
         if name.endswith(ending):
@@ -124,7 +124,7 @@ def answer_of(raw: Raw) -> Answer:
 
 
 def _modules(model: nn.Module) -> dict[str, str]:
-    """What each projection is called within a layer of theirs."""
+    """The name of each projection within one of their layers."""
     config: Any = model.config
     return {
         word: row.theirs.split("{n}.")[1].removesuffix(".weight")
@@ -135,8 +135,8 @@ def _modules(model: nn.Module) -> dict[str, str]:
 
 
 def _fill(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
-    """Every learned tensor from the file; names and shapes must agree."""
-    own, names = dict(model.named_parameters()), names_of_learned(model)
+    """Copy every trained tensor from the file; names and shapes must agree."""
+    own, names = dict(model.named_parameters()), names_of_trained(model)
     for name in sorted(names.keys() ^ tensors.keys()):
         kind = "lacks" if name in names else "holds, beyond what its settings say,"
         raise UserError(f"{origin} {kind} {name}; its files are of different adapters")

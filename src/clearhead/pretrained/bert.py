@@ -4,8 +4,44 @@ from clearhead.models.bert import Bert, BertConfig
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.table import Table, linears, norms, tensor
 
-_THEIRS, _OURS = "bert.encoder.layer.{n}", "encoder.layers.{n}"
 _WORDS = "bert.embeddings.word_embeddings.weight"
+OUR_LAYER = "encoder.layers.{n}"
+OUR_NORMS = tuple(f"{OUR_LAYER}.residual_connections.{i}.norm" for i in (0, 1))
+
+
+def encoder_linears(prefix: str) -> dict[str, str]:
+    """The matrices of a layer and the pooler, under BERT's names, which ESM has too."""
+    layer = f"{prefix}.encoder.layer.{{n}}"
+    return {
+        f"{layer}.attention.self.query": f"{OUR_LAYER}.self_attention_block.w_q",
+        f"{layer}.attention.self.key": f"{OUR_LAYER}.self_attention_block.w_k",
+        f"{layer}.attention.self.value": f"{OUR_LAYER}.self_attention_block.w_v",
+        f"{layer}.attention.output.dense": f"{OUR_LAYER}.self_attention_block.w_o",
+        f"{layer}.intermediate.dense": f"{OUR_LAYER}.feed_forward_block.linear_1",
+        f"{layer}.output.dense": f"{OUR_LAYER}.feed_forward_block.linear_2",
+        f"{prefix}.pooler.dense": "heads.pooler.linear",
+    }
+
+
+# Fields of config.json, and the values that our formulas require, which ESM has too.
+FIELDS = {
+    "vocab_size": "vocab_size",
+    "seq_len": "max_position_embeddings",
+    "d_model": "hidden_size",
+    "layers": "num_hidden_layers",
+    "h": "num_attention_heads",
+    "d_ff": "intermediate_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "eps": "layer_norm_eps",
+    "initial_std": "initializer_range",
+    "pad_id": "pad_token_id",
+}
+FIXED = {
+    "is_decoder": (False,),
+    "add_cross_attention": (False,),
+    "tie_word_embeddings": (True,),
+}
 
 TABLE = Table(
     prefix="bert.",
@@ -15,25 +51,19 @@ TABLE = Table(
         tensor("bert.embeddings.token_type_embeddings.weight", "embeddings.segments.weight"),
         *linears(
             {
-                f"{_THEIRS}.attention.self.query": f"{_OURS}.self_attention_block.w_q",
-                f"{_THEIRS}.attention.self.key": f"{_OURS}.self_attention_block.w_k",
-                f"{_THEIRS}.attention.self.value": f"{_OURS}.self_attention_block.w_v",
-                f"{_THEIRS}.attention.output.dense": f"{_OURS}.self_attention_block.w_o",
-                f"{_THEIRS}.intermediate.dense": f"{_OURS}.feed_forward_block.linear_1",
-                f"{_THEIRS}.output.dense": f"{_OURS}.feed_forward_block.linear_2",
-                "bert.pooler.dense": "heads.pooler.linear",
+                **encoder_linears("bert"),
                 "cls.predictions.transform.dense": "heads.masked_lm.linear",
                 "cls.seq_relationship": "heads.next_sentence.1.linear",
             }
         ),
-        # What one class calls a classifier reads the pooled text, what another does each token.
+        # `classifier` reads the pooled text in one class, each token in another.
         *linears({"classifier": "heads.sequence.1.linear"}),
         *linears({"classifier": "heads.token.linear"}),
         *norms(
             {
                 "bert.embeddings.LayerNorm": "embeddings.norm",
-                f"{_THEIRS}.attention.output.LayerNorm": f"{_OURS}.residual_connections.0.norm",
-                f"{_THEIRS}.output.LayerNorm": f"{_OURS}.residual_connections.1.norm",
+                "bert.encoder.layer.{n}.attention.output.LayerNorm": OUR_NORMS[0],
+                "bert.encoder.layer.{n}.output.LayerNorm": OUR_NORMS[1],
                 "cls.predictions.transform.LayerNorm": "heads.masked_lm.norm",
             }
         ),
@@ -50,27 +80,8 @@ FAMILY = Family(
     model_type="bert",
     config=BertConfig,
     build=Bert,
-    fields={
-        "vocab_size": "vocab_size",
-        "seq_len": "max_position_embeddings",
-        "d_model": "hidden_size",
-        "layers": "num_hidden_layers",
-        "h": "num_attention_heads",
-        "d_ff": "intermediate_size",
-        "dropout": "hidden_dropout_prob",
-        "attention_dropout": "attention_probs_dropout_prob",
-        "activation": "hidden_act",
-        "eps": "layer_norm_eps",
-        "initial_std": "initializer_range",
-        "pad_id": "pad_token_id",
-        "segments": "type_vocab_size",
-    },
-    fixed={
-        "position_embedding_type": ("absolute",),
-        "is_decoder": (False,),
-        "add_cross_attention": (False,),
-        "tie_word_embeddings": (True,),
-    },
+    fields=FIELDS | {"activation": "hidden_act", "segments": "type_vocab_size"},
+    fixed=FIXED | {"position_embedding_type": ("absolute",)},
     absent={},
     architectures={
         "BertModel": ("pooler",),

@@ -3,10 +3,9 @@
 from typing import Any
 
 from clearhead.models.esm import Esm, EsmConfig
+from clearhead.pretrained.bert import FIELDS, FIXED, OUR_NORMS, encoder_linears
 from clearhead.pretrained.family import Family, Raw
 from clearhead.pretrained.table import Row, Table, linears, norms, tensor
-
-_THEIRS, _OURS = "esm.encoder.layer.{n}", "encoder.layers.{n}"
 
 TABLE = Table(
     prefix="esm.",
@@ -18,22 +17,16 @@ TABLE = Table(
         ),
         Row(
             "esm.rotary_embeddings.inv_freq",
-            ("encoder.layers.0.self_attention_block.rotary.frequencies",),  # all layers share it
+            ("encoder.layers.0.self_attention_block.rotary.frequencies",),  # shared by all layers
             also=tuple(
                 f"esm.encoder.layer.{layer}.attention.self.rotary_embeddings.inv_freq"
-                for layer in ("{n}", "*")  # one a layer in old files, and a literal * in new ones
+                for layer in ("{n}", "*")  # one per layer in old files, a literal * in new ones
             ),
             formula=True,
         ),
         *linears(
             {
-                f"{_THEIRS}.attention.self.query": f"{_OURS}.self_attention_block.w_q",
-                f"{_THEIRS}.attention.self.key": f"{_OURS}.self_attention_block.w_k",
-                f"{_THEIRS}.attention.self.value": f"{_OURS}.self_attention_block.w_v",
-                f"{_THEIRS}.attention.output.dense": f"{_OURS}.self_attention_block.w_o",
-                f"{_THEIRS}.intermediate.dense": f"{_OURS}.feed_forward_block.linear_1",
-                f"{_THEIRS}.output.dense": f"{_OURS}.feed_forward_block.linear_2",
-                "esm.pooler.dense": "heads.pooler.linear",
+                **encoder_linears("esm"),
                 "lm_head.dense": "heads.masked_lm.linear",
                 "classifier.dense": "heads.sequence.1.linear",
                 "classifier.out_proj": "heads.sequence.2.linear",
@@ -42,16 +35,16 @@ TABLE = Table(
         ),
         *norms(
             {
-                f"{_THEIRS}.attention.LayerNorm": f"{_OURS}.residual_connections.0.norm",
-                f"{_THEIRS}.LayerNorm": f"{_OURS}.residual_connections.1.norm",
+                "esm.encoder.layer.{n}.attention.LayerNorm": OUR_NORMS[0],
+                "esm.encoder.layer.{n}.LayerNorm": OUR_NORMS[1],
                 "esm.encoder.emb_layer_norm_after": "encoder.norm",
                 "lm_head.layer_norm": "heads.masked_lm.norm",
             }
         ),
         tensor("lm_head.bias", "heads.masked_lm.projection.bias"),
     ),
-    # A regression from attentions to contacts in space, which this model does not predict, and
-    # a table of positions that ESM-2's files hold though its positions are rotary.
+    # A regression from attention to contacts, which this model does not predict, and position
+    # embeddings, which ESM-2's files contain although its positions are rotary.
     carried=(
         "esm.contact_head.regression.weight",
         "esm.contact_head.regression.bias",
@@ -62,7 +55,7 @@ TABLE = Table(
 
 
 class EsmFamily(Family):
-    """Its rotary base is a whole number here and not there."""
+    """The rotary base is an integer in ours and a float in theirs."""
 
     def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
         """As `Family.write`."""
@@ -73,29 +66,13 @@ FAMILY = EsmFamily(
     model_type="esm",
     config=EsmConfig,
     build=Esm,
-    fields={
-        "vocab_size": "vocab_size",
-        "seq_len": "max_position_embeddings",
-        "d_model": "hidden_size",
-        "layers": "num_hidden_layers",
-        "h": "num_attention_heads",
-        "d_ff": "intermediate_size",
-        "dropout": "hidden_dropout_prob",
-        "attention_dropout": "attention_probs_dropout_prob",
-        "eps": "layer_norm_eps",
-        "initial_std": "initializer_range",
-        "pad_id": "pad_token_id",
-        "mask_id": "mask_token_id",
-        "rotary_base": "rope_theta",
-    },
-    fixed={
+    fields=FIELDS | {"mask_id": "mask_token_id", "rotary_base": "rope_theta"},
+    fixed=FIXED
+    | {
         "position_embedding_type": ("rotary",),
         "token_dropout": (True,),
         "emb_layer_norm_before": (False, None),
         "is_folding_model": (False,),
-        "is_decoder": (False,),
-        "add_cross_attention": (False,),
-        "tie_word_embeddings": (True,),
     },
     absent={
         "hidden_size": 768,

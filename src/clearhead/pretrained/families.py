@@ -1,4 +1,4 @@
-"""The families that we have, by the name that a config.json gives them."""
+"""The supported families, by the `model_type` of their config.json."""
 
 from clearhead.errors import UserError
 from clearhead.models import Bert, Esm, Gpt, Marian
@@ -12,28 +12,28 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(raw: Raw, origin: str) -> Family:
-    """Which family a config.json belongs to.
+    """The family of a config.json.
 
     Raises:
-        UserError: to none of ours.
+        UserError: it is not supported.
     """
     kind = str(raw.get("model_type"))
     if kind not in FAMILIES:
         classes = raw.get("architectures") or []
         named = f" ({', '.join(map(str, classes))})" if classes else ""
         raise UserError(
-            f"{origin} describes a {kind!r} model{named}; pretrained models here are "
-            f"{', '.join(FAMILIES)}: give one of these (Translator.from_pretrained loads what "
-            "clearhead trained)"
+            f"{origin} describes a {kind!r} model{named}; supported are "
+            f"{', '.join(FAMILIES)}: give one of these (Translator.from_pretrained loads models "
+            "that clearhead trained)"
         )
     return FAMILIES[kind]
 
 
 def family_of_config(config: object) -> Family:
-    """Which family one of our configurations belongs to.
+    """The family of one of our configurations.
 
     Raises:
-        UserError: to none of ours.
+        UserError: it has no Hugging Face layout.
     """
     for family in FAMILIES.values():
         if type(config) is family.config:

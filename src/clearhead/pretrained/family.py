@@ -1,4 +1,4 @@
-"""A family of models: its config.json in our words, and its table of names."""
+"""A family of models: the translation of its config.json, and its table of names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
@@ -16,10 +16,10 @@ Raw = Mapping[str, Any]
 class Family:
     """How a family's files are read and written.
 
-    `fields` names each of our sizes in their config.json, `fixed` what must stand there for
-    our formulas to be theirs, `absent` what a key that is left out means there where our default
-    is another, `architectures` the heads that each of their classes has, `heads` a tensor by
-    which a head that the class does not promise shows that the file brings it all the same.
+    `fields` maps our hyperparameters to keys of config.json, `fixed` lists the values that our
+    formulas require, `absent` their defaults where ours differ, `architectures` the heads of each
+    of their classes, `heads` for each optional head a tensor whose presence shows that a file
+    contains it.
     """
 
     model_type: str
@@ -34,27 +34,30 @@ class Family:
 
     @property
     def bare(self) -> str:
-        """The class without a head, whose files leave the prefix out."""
+        """The class without a head, whose files have no prefix."""
         return next(iter(self.architectures))
 
     def read(self, raw: Raw, held: Callable[[str], bool]) -> Any:
-        """Our record of their config.json; `held` says whether the file has a tensor.
+        """Our configuration; `held` tests whether the file has a tensor.
 
         Raises:
-            UserError: their model computes something that ours does not, or a size does not do.
+            UserError: the model differs from ours, or a size is invalid.
         """
         raw = self.absent | dict(raw)
         self._check_fixed(raw)
-        promised = self.architectures[self.architecture(raw)]
-        told = {
+        # Without a class, or for the class without a task, the tensors decide:
+        # `BertModel(add_pooling_layer=False)` has no pooler.
+        name = self.architecture(raw)
+        promised = () if name == self.bare else self.architectures[name]
+        given = {
             ours: raw[key]
             for ours, key in self.fields.items()
             if key in raw and (raw[key] is not None or ours.endswith("_id"))
         }
-        values = {ours: self._whole(ours, value) for ours, value in told.items()}
+        values = {ours: self._whole(ours, value) for ours, value in given.items()}
         if "heads" in self.config.__dataclass_fields__:
-            brought = [head for head, mark in self.heads.items() if held(mark)]
-            values["heads"] = tuple(dict.fromkeys([*promised, *brought]))
+            present = [head for head, mark in self.heads.items() if held(mark)]
+            values["heads"] = tuple(dict.fromkeys([*promised, *present]))
         values |= self.counted(raw)
         for name, field in self.config.__dataclass_fields__.items():
             if name not in values and field.default is MISSING:
@@ -62,21 +65,23 @@ class Family:
         return self.config(**values)
 
     def _whole(self, ours: str, value: Any) -> Any:
-        """10000.0 is a whole number, too."""
+        """Integers may be written as floats: 10000.0."""
         whole = self.config.__dataclass_fields__[ours].type is int
         return int(value) if whole and isinstance(value, float) and value.is_integer() else value
 
     def counted(self, raw: Raw) -> dict[str, Any]:
-        """Sizes that their file tells in another way."""
+        """Sizes that follow from other keys."""
         return {"labels": len(raw["id2label"])} if raw.get("id2label") else {}
 
     def write(self, config: Any, origin: Raw | None) -> dict[str, Any]:
-        """Their config.json of our record; `origin`, what was read, stays where it still holds."""
+        """Their config.json; valid content of `origin`, the loaded file, is kept."""
         raw = dict(origin or self._skeleton(config))
+        if not raw.get("architectures") and not self._is_bare(config):
+            raw["architectures"] = self._skeleton(config)["architectures"]
         for ours, key in self.fields.items():
             value = getattr(config, ours)
             if self.config.__dataclass_fields__[ours].type is float:
-                value = float(value)  # theirs are strict: 0 would be no number there
+                value = float(value)  # theirs is strict: 0 is not a float there
             if raw.get(key) != value and (value is not None or key in raw):
                 raw[key] = value
         labels = getattr(config, "labels", 2)
@@ -85,28 +90,32 @@ class Family:
             raw["label2id"] = {f"LABEL_{i}": i for i in range(labels)}
         return raw
 
+    def _is_bare(self, config: Any) -> bool:
+        """Whether the model has no heads beyond those of the class without a task."""
+        return set(getattr(config, "heads", ())) <= set(self.architectures[self.bare])
+
     def architecture(self, raw: Raw) -> str:
-        """The class that a config.json names; without a name, the bare one.
+        """The class named in a config.json; by default the one without a head.
 
         Raises:
-            UserError: we do not have it.
+            UserError: it is not supported.
         """
         name = (raw.get("architectures") or [self.bare])[0]
         if name not in self.architectures:
             raise UserError(
-                f"the {self.model_type} architecture {name!r} is not among ours: "
+                f"the {self.model_type} architecture {name!r} is not supported, only "
                 f"{', '.join(self.architectures)}; give a model of one of these"
             )
         return str(name)
 
     def _skeleton(self, config: Any) -> dict[str, Any]:
-        """What a config.json says beside the sizes."""
+        """The content of a new config.json except the sizes."""
         wanted = set(getattr(config, "heads", ()))
-        # What a class does not promise its file may bring, if it shows there.
+        # A file may contain optional heads that its class does not have.
         fitting = [
             name
             for name, heads in self.architectures.items()
-            if set(heads) <= wanted <= {*heads, *self.heads}
+            if (name == self.bare or set(heads) <= wanted) and wanted <= {*heads, *self.heads}
         ]
         if not fitting:
             raise UserError(
@@ -121,6 +130,6 @@ class Family:
         for key, allowed in self.fixed.items():
             if key in raw and raw[key] not in allowed:
                 raise UserError(
-                    f"this {self.model_type} model has {key}={raw[key]!r}, and ours computes only "
+                    f"this {self.model_type} model has {key}={raw[key]!r}, but ours supports only "
                     f"{' or '.join(map(repr, allowed))}; give another model"
                 )

@@ -1,4 +1,4 @@
-"""The files of a model directory: config.json, and weights in one or several safetensors."""
+"""The files of a model directory: config.json, and weights in one or more safetensors files."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from clearhead.errors import UserError
+from clearhead.files import verify_checksum
+from clearhead.models.weight_files import refuse_pickles
 from clearhead.models.weights import read_tensors
 
 CONFIG = "config.json"
@@ -22,7 +24,12 @@ HOLDS = f"a model directory holds {CONFIG}, {WEIGHTS} (or its parts) and the tok
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object, or one line that says what is wrong with it."""
+    """A JSON object.
+
+    Raises:
+        UserError: the file cannot be read, is damaged, or holds something else.
+    """
+    verify_checksum(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -35,41 +42,35 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_weights(directory: Path) -> dict[str, Tensor]:
-    """All tensors of a directory, in one file or in those that its index names.
+    """All tensors of a directory, from one file or those of its index.
 
     Raises:
-        UserError: a file is missing, cut short or not safetensors, or the index and its
-            files do not agree.
+        UserError: a file is missing, truncated or not safetensors, or the index does not match.
     """
     if (directory / INDEX).exists() and not (directory / WEIGHTS).exists():
         return _read_parts(directory)
-    if not (directory / WEIGHTS).exists() and any((directory / name).exists() for name in PICKLED):
-        raise UserError(
-            f"{directory} has its weights in a Python pickle, which could run code and is not "
-            f"opened here; `clearhead convert {directory} --output NEW_DIRECTORY` reads tensors "
-            "alone and writes safetensors"
-        )
+    refuse_pickles(directory)
     return read_tensors(directory / WEIGHTS)
 
 
 def parts_of(index: Path) -> dict[str, str]:
-    """Which file each tensor is in, as an index tells it."""
-    places = read_json(index).get("weight_map")
-    if not isinstance(places, dict) or not all(
-        isinstance(name, str) and name == Path(name).name for name in places.values()
+    """The file of each tensor, from an index."""
+    files = read_json(index).get("weight_map")
+    if not isinstance(files, dict) or not all(
+        isinstance(name, str) and name == Path(name).name for name in files.values()
     ):
-        raise UserError(f"{index} names no files beside it; copy the model again")
-    return places
+        raise UserError(f"{index} names no files in its directory; copy the model again")
+    return files
 
 
 def _read_parts(directory: Path) -> dict[str, Tensor]:
-    places = parts_of(directory / INDEX)
+    files = parts_of(directory / INDEX)
     tensors: dict[str, Tensor] = {}
-    for part in sorted(set(places.values())):
+    for part in sorted(set(files.values())):
         tensors |= read_tensors(directory / part)
-    if lost := sorted(places.keys() - tensors.keys()):
+    if lost := sorted(files.keys() - tensors.keys()):
         raise UserError(
-            f"{directory / INDEX} names {lost[0]}, but {places[lost[0]]} does not hold it; "
+            f"{directory / INDEX} names {lost[0]}, but {files[lost[0]]} does not hold it; "
             "copy the model again"
         )
     return tensors

@@ -10,7 +10,7 @@ _THEIRS, _OURS = "transformer.h.{n}", "decoder.layers.{n}"
 
 
 def _conv1d(theirs: str, *ours: str) -> tuple[Row, Row]:
-    """A matrix (in, out) and its bias; several of ours stand side by side in one of theirs."""
+    """A matrix (in, out) and its bias; several of ours are concatenated in one of theirs."""
 
     def row(kind: str, form: Form) -> Row:
         names = tuple(f"{_OURS}.{name}.{kind}" for name in ours)
@@ -37,13 +37,13 @@ TABLE = Table(
             }
         ),
     ),
-    # The look-ahead mask, and the number that it hides with.
+    # The causal mask, and the value that it masks with.
     dropped=(f"{_THEIRS}.attn.bias", f"{_THEIRS}.attn.masked_bias"),
 )
 
 
 class GptFamily(Family):
-    """Its config.json may leave out the width of the feed-forward block: four times the model's."""
+    """Its config.json may omit d_ff, which then is four times d_model."""
 
     def counted(self, raw: Raw) -> dict[str, Any]:
         """As `Family.counted`."""

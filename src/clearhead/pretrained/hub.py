@@ -1,4 +1,4 @@
-"""Names on the Hugging Face hub, fetched once into its cache; without a network, what to do."""
+"""Models on the Hugging Face hub, downloaded once into its cache."""
 
 import re
 from importlib import import_module
@@ -10,7 +10,7 @@ from clearhead.models.weights import refuse_a_file
 from clearhead.pretrained.files import CONFIG, HOLDS, INDEX, TOKENIZER, WEIGHTS
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w-][\w.-]*")
-# How sentence-transformers makes one vector of a text: a few hundred bytes.
+# How sentence-transformers pools a text: a few hundred bytes.
 SENTENCES = ("modules.json", "*_Pooling/config.json", "sentence_bert_config.json")
 FILES = (
     *(CONFIG, "generation_config.json", WEIGHTS, INDEX, "model-*-of-*.safetensors"),
@@ -20,10 +20,10 @@ FILES = (
 
 
 def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
-    """The directory itself, or the one in the hub's cache that a name stands for.
+    """The directory itself, or the directory of a hub model in the cache.
 
     Raises:
-        UserError: there is neither; the line says which files to place where.
+        UserError: there is neither; the message says which files are needed.
     """
     path = Path(source)
     if path.is_dir():
@@ -41,7 +41,7 @@ def _fetched(name: str, files: tuple[str, ...]) -> Path:
     except (OSError, ValueError, hub.errors.EntryNotFoundError, hub.errors.HTTPError) as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise UserError(
-            f"there is no directory {name}, and the hub did not give a model of that name "
+            f"there is no directory {name}, and the hub returned no model of that name "
             f"({reason}); without a network: {_by_hand(name)}"
         ) from error
 

@@ -1,4 +1,4 @@
-"""From a directory or a name to a model that computes, or one line that says why not."""
+"""Loading of a pretrained model and its tokenizer, strict in the names and shapes of tensors."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -6,19 +6,26 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.errors import UserError
+from clearhead.models.config import check_file_size
+from clearhead.models.weight_files import refuse_pickles
+from clearhead.models.weights import refuse_not_finite
 from clearhead.pretrained.families import Pretrained, family_of
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, read_json, read_weights
-from clearhead.pretrained.fitting import fit, own_tensors
 from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.table import Row, Table
+from clearhead.text import PretrainedTokenizer, load_tokenizer
+
+# An embedding matrix may have additional rows, for sizes that are efficient on GPUs.
+SPARE_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a loaded model remembers of its files: what we do not use is written back as it was."""
+    """What a model keeps of its files, so that parts that we do not use are saved unchanged."""
 
     config: Mapping[str, Any]
     formulas: Collection[str]
@@ -28,18 +35,56 @@ class Origin:
 def from_pretrained(source: str | Path, dtype: torch.dtype | None = torch.float32) -> Pretrained:
     """A `Bert`, `Gpt`, `Esm` or `Marian` from a directory in the Hugging Face layout.
 
-    `source` is the directory, or a name on the hub, which is fetched once and kept.
-    Weights are given in `dtype`, or, where that is None, as they are stored. The model is
-    in eval mode.
+    `source` is the directory, or a name on the hub, which is downloaded once and cached. Weights
+    are converted to `dtype`; None keeps the stored one. The model is in eval mode.
 
     Raises:
-        UserError: no such directory, an architecture that we do not have, files that are
-            missing, broken or of different models. Nothing is half-loaded.
+        UserError: there is no such directory, the architecture is not supported, or files are
+            missing, damaged or of different models. Nothing is loaded partially.
     """
     directory = directory_of(source)
     raw = read_json(directory / CONFIG)
     family = family_of(raw, str(directory / CONFIG))
     return model_of(family, raw, read_weights(directory), str(directory), dtype)
+
+
+def load(
+    source: str | Path, dtype: torch.dtype | None = torch.float32
+) -> tuple[Pretrained, PretrainedTokenizer]:
+    """`from_pretrained`, with the tokenizer from the same directory.
+
+    Raises:
+        UserError: as `from_pretrained` and `load_tokenizer`, or the two do not match.
+    """
+    directory = directory_of(source)
+    refuse_pickles(directory)
+    tokenizer = load_tokenizer(directory)
+    model = from_pretrained(directory, dtype)
+    check_together(model, tokenizer, str(directory))
+    return model, tokenizer
+
+
+def check_together(model: nn.Module, tokenizer: PretrainedTokenizer, origin: str) -> None:
+    """Check that vocabulary size and special tokens of model and tokenizer agree.
+
+    Raises:
+        UserError: they do not.
+    """
+    config: Any = model.config
+    rows = getattr(config, "vocab_size", None) or config.src_vocab_size
+    if not 0 <= rows - tokenizer.vocab_size <= SPARE_ROWS:
+        raise UserError(
+            f"the tokenizer in {origin} has {tokenizer.vocab_size} tokens and the model {rows}; "
+            "give the tokenizer that the model was trained with"
+        )
+    for role, token_id in tokenizer.special_ids.items():
+        expected = getattr(config, f"{role}_id", None)
+        if expected is not None and expected != token_id:
+            raise UserError(
+                f"the {role} token of the tokenizer in {origin} is {tokenizer.piece(token_id)!r}, "
+                f"id {token_id}, but the model has {role}_id={expected}; give the tokenizer that "
+                "the model was trained with"
+            )
 
 
 def model_of(
@@ -49,19 +94,109 @@ def model_of(
     origin: str,
     dtype: torch.dtype | None,
 ) -> Pretrained:
-    """A model of these tensors; see `from_pretrained`."""
+    """A model with these tensors; see `from_pretrained`."""
     try:
         config = family.read(raw, lambda mark: any(name.endswith(mark) for name in tensors))
-        with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
+        check_file_size(config, sum(t.nbytes for t in tensors.values()), origin)
+        with torch.random.fork_rng(devices=[]):  # the initial weights are overwritten
             model = family.build(config)
     except UserError as error:
         raise UserError(f"{origin}: {error}") from error
     fitted = fit(family.table(config), model, tensors, origin)
+    refuse_not_finite(fitted.weights, origin)
     own = own_tensors(model)
     for name, tensor in fitted.weights.items():
-        # Into what is there: a matrix that others share stays shared.
+        # Assigned to the existing parameter, so that tied weights stay tied.
         own[name].data = tensor.to(dtype or tensor.dtype)
-    for name, tensor in fitted.formulas.items():  # angles would suffer from fewer bits
+    for name, tensor in fitted.formulas.items():  # angles would lose precision in fewer bits
         own[name].data = tensor if dtype is None else tensor.to(own[name].dtype)
     model.__dict__["origin"] = Origin(raw, set(fitted.formulas), fitted.carried)
     return cast(Pretrained, model.eval())
+
+
+def own_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter and buffer of a model; a tied one once, under its first name."""
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A file's tensors: weights and formulas under our names, the others unchanged."""
+
+    weights: dict[str, Tensor]
+    formulas: dict[str, Tensor]
+    carried: dict[str, Tensor]
+
+
+def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: str) -> Fitted:
+    """Translate a file's tensors into our names and shapes.
+
+    Raises:
+        UserError: tensors are missing, unexpected or of another shape (all by name, with
+            both shapes), or copies of a tied tensor differ.
+    """
+    own = own_tensors(model)
+    names = {row: table.found_under(row, tensors) for row in table.entries(own)}
+    given = {row: _only(tensors, found, origin) for row, found in names.items() if found}
+    wanted = {row: row.form.together([own[name] for name in row.ours]) for row in names}
+    left = tensors.keys() - {name for found in names.values() for name in found}
+    faults = {
+        "missing": [
+            f"{row.theirs} {_shape(tensor)}"
+            for row, tensor in wanted.items()
+            if row not in given and not row.formula
+        ],
+        "unexpected": [
+            f"{name} {_shape(tensors[name])}"
+            for name in sorted(left)
+            if not table.is_carried(name) and not table.is_dropped(name)
+        ],
+        "of another shape": [
+            f"{names[row][0]} {_shape(tensor)} where {_shape(wanted[row])} fits"
+            for row, tensor in given.items()
+            if tensor.shape != wanted[row].shape
+        ],
+    }
+    _refuse(faults, origin)
+    carried = {name: tensors[name] for name in sorted(left) if table.is_carried(name)}
+    return Fitted(_under_our_names(given, False), _under_our_names(given, True), carried)
+
+
+def _under_our_names(given: Mapping[Row, Tensor], formula: bool) -> dict[str, Tensor]:
+    """Copies, since parts of a stacked tensor would share its memory."""
+    return {
+        name: part.clone(memory_format=torch.contiguous_format)
+        for row, tensor in given.items()
+        if row.formula is formula
+        for name, part in zip(row.ours, row.form.apart(tensor, len(row.ours)), strict=True)
+    }
+
+
+def _only(tensors: Mapping[str, Tensor], names: list[str], origin: str) -> Tensor:
+    """The tensor that all of these names contain."""
+    first, *others = names
+    for name in others:
+        if not torch.equal(tensors[first], tensors[name]):
+            raise UserError(
+                f"{origin}: {first} and {name} differ, but this model has one matrix for both; "
+                "the file is of a model that does not tie them"
+            )
+    return tensors[first]
+
+
+def _refuse(faults: Mapping[str, list[str]], origin: str) -> None:
+    found = [f"{fault}: {_some(names)}" for fault, names in faults.items() if names]
+    if found:
+        raise UserError(
+            f"{origin} does not fit its config.json; {'; '.join(found)}; "
+            "the two files are of different models"
+        )
+
+
+def _shape(tensor: Tensor) -> str:
+    return str(tuple(tensor.shape))
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more

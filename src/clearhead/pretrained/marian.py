@@ -16,8 +16,8 @@ _NORMS = {
 }
 
 
-def _half(name: str) -> tuple[Row, ...]:
-    """The layers of the encoder, or of the decoder; an encoder's have no cross-attention."""
+def _stack(name: str) -> tuple[Row, ...]:
+    """The layers of the encoder or decoder; the encoder's have no cross-attention."""
     theirs, ours = f"model.{name}.layers.{{n}}", f"{name}.layers.{{n}}"
     attentions = {
         f"{theirs}.{sublayer}.{matrix}": f"{ours}.{block}.{w}"
@@ -35,19 +35,24 @@ def _half(name: str) -> tuple[Row, ...]:
     return *linears(attentions | feed_forward), *norms(residuals)
 
 
-_READER, _WRITER = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+_SOURCE, _TARGET = (
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+)
 _SHARED = (
     tensor(
-        "model.shared.weight", "src_embed.embedding.weight", (_READER, _WRITER, "lm_head.weight")
+        "model.shared.weight",
+        "src_embed.embedding.weight",
+        (_SOURCE, _TARGET, "lm_head.weight"),
     ),
 )
 _SEPARATE = (
-    tensor(_READER, "src_embed.embedding.weight"),
-    tensor(_WRITER, "tgt_embed.embedding.weight", ("lm_head.weight",)),
+    tensor(_SOURCE, "src_embed.embedding.weight"),
+    tensor(_TARGET, "tgt_embed.embedding.weight", ("lm_head.weight",)),
 )
 _ROWS = (
-    *_half("encoder"),
-    *_half("decoder"),
+    *_stack("encoder"),
+    *_stack("decoder"),
     Row("final_logits_bias", ("projection_layer.proj.bias",), ONE_ROW),
     Row("model.encoder.embed_positions.weight", ("src_pos.pe",), ONE_BATCH, formula=True),
     Row("model.decoder.embed_positions.weight", ("tgt_pos.pe",), ONE_BATCH, formula=True),
@@ -58,21 +63,21 @@ TABLES = {
 
 
 class MarianFamily(Family):
-    """Its two halves may differ in more than their depth; ours may not."""
+    """Its encoder and decoder may differ in heads and d_ff; ours may not."""
 
     def read(self, raw: Raw, held: Callable[[str], bool]) -> Any:
         """As `Family.read`."""
         for key in ("attention_heads", "ffn_dim"):
-            halves = [(self.absent | dict(raw))[f"{half}_{key}"] for half in ("encoder", "decoder")]
-            if halves[0] != halves[1]:
+            both = [(self.absent | dict(raw))[f"{side}_{key}"] for side in ("encoder", "decoder")]
+            if both[0] != both[1]:
                 raise UserError(
-                    f"this marian model has encoder_{key}={halves[0]} and decoder_{key}="
-                    f"{halves[1]}, and ours has one for both; give another model"
+                    f"this marian model has encoder_{key}={both[0]} and decoder_{key}="
+                    f"{both[1]}, but ours has one for both; give another model"
                 )
         return super().read(raw, held)
 
     def counted(self, raw: Raw) -> dict[str, Any]:
-        """As `Family.counted`: a model of one vocabulary need not say it twice."""
+        """As `Family.counted`; a model with one vocabulary may state its size once."""
         one = "vocab_size" in raw and not raw.get("decoder_vocab_size")
         return {"tgt_vocab_size": raw["vocab_size"]} if one else {}
 

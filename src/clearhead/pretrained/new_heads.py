@@ -1,4 +1,4 @@
-"""The same stack under another head: what fine-tuning begins with."""
+"""A pretrained stack with a new classifier, as fine-tuning needs it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from clearhead.errors import UserError
 from clearhead.pretrained.families import FAMILIES, Pretrained, family_of_config
 from clearhead.pretrained.family import Family
-from clearhead.pretrained.fitting import own_tensors
-from clearhead.pretrained.loading import Origin
+from clearhead.pretrained.loading import Origin, own_tensors
 
 Answer = Literal["sequence", "token"]
 CLASSES: dict[Answer, str] = {
@@ -21,14 +20,15 @@ CLASSES: dict[Answer, str] = {
 
 
 def with_head(model: nn.Module, answer: Answer, labels: Sequence[str]) -> Pretrained:
-    """A model with this one's stack and a head that tells these labels apart.
+    """A model with the same stack and a classifier for these labels.
 
-    A pooler that the model brings is kept; a classifier is kept if it has the same labels in
-    the same order, else it is drawn anew. `save_pretrained` writes the labels' names, and
-    `transformers` loads the directory as its class of that name.
+    A pooler is kept; a classifier is kept if it has the same labels in the same order, otherwise
+    it is initialised randomly. `save_pretrained` writes the names of the labels, and
+    `transformers` loads the directory as its own class.
 
     Raises:
-        UserError: fewer than two labels, one twice, or a family without such a class.
+        UserError: there are fewer than two labels, one occurs twice, or the family has no such
+            class.
     """
     _check(labels)
     family = family_of_config(model.config)
@@ -36,20 +36,20 @@ def with_head(model: nn.Module, answer: Answer, labels: Sequence[str]) -> Pretra
     config: Any = replace(
         cast(Any, model.config), heads=family.architectures[architecture], labels=len(labels)
     )
-    made = type(model).from_config(config)  # type: ignore[attr-defined]
+    new = type(model).from_config(config)  # type: ignore[attr-defined]
     known = label_names(model) == list(labels)
     with torch.no_grad():
-        for name, tensor in own_tensors(made).items():
+        for name, tensor in own_tensors(new).items():
             old = own_tensors(model).get(name)
             if old is not None and (known or not _is_classifier(name)):
                 tensor.copy_(old)
     before = getattr(model, "origin", None) or Origin(family.write(config, None), set(), {})
-    made.__dict__["origin"] = _origin(before, family.table(config).prefix, architecture, labels)
-    return cast(Pretrained, made.eval())
+    new.__dict__["origin"] = _origin(before, family.table(config).prefix, architecture, labels)
+    return cast(Pretrained, new.eval())
 
 
 def label_names(model: nn.Module) -> list[str]:
-    """What the scores of a model's classifier stand for; none if its files do not say."""
+    """The labels of a model's classifier; empty if its files do not name them."""
     origin = getattr(model, "origin", None)
     names: Mapping[Any, str] = (origin.config.get("id2label") if origin else None) or {}
     return [names[number] for number in sorted(names, key=int)]
@@ -62,7 +62,7 @@ def _check(labels: Sequence[str]) -> None:
     if len(labels) < 2:
         raise UserError(
             f"{len(labels)} label{'' if len(labels) == 1 else 's'} ({', '.join(labels)}): "
-            "there is nothing to tell apart; give data with two or more"
+            "there is nothing to classify; give data with two or more"
         )
 
 
@@ -86,13 +86,13 @@ def _is_classifier(name: str) -> bool:
 
 
 def _origin(before: Origin, prefix: str, architecture: str, labels: Sequence[str]) -> Origin:
-    """What config.json shall say, and the tensors that we compute nothing with."""
+    """The new content of config.json, and the tensors that we do not use."""
     config = dict(before.config) | {
         "architectures": [architecture],
         "id2label": {str(number): label for number, label in enumerate(labels)},
         "label2id": {label: number for number, label in enumerate(labels)},
     }
-    config.pop("problem_type", None)  # of the labels that were there before
+    config.pop("problem_type", None)  # of the previous labels
     carried: dict[str, Tensor] = {
         name if name.startswith(prefix) else prefix + name: tensor
         for name, tensor in before.carried.items()

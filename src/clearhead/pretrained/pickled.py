@@ -1,8 +1,7 @@
-"""Weights in a Python pickle, read as tensors and nothing else, to be written as safetensors.
+"""Conversion of pickled weights to safetensors.
 
-A pickle is a program; `weights_only` lets it build tensors and plain containers and refuses
-whatever else it asks for. Only `clearhead convert` comes here, for only its user has said that
-a pickle is meant.
+A pickle is a program; `weights_only` restricts it to tensors and plain containers. Only `clearhead
+convert` calls this module, since its user has chosen a pickle explicitly.
 """
 
 import shutil
@@ -22,12 +21,12 @@ BESIDE = ("generation_config.json", *TOKENIZER)
 
 
 def convert(source: str | Path, output: Path) -> int:
-    """Read a model whose weights are pickled, write it with safetensors; returns how many tensors.
+    """Convert a model with pickled weights to safetensors; returns the number of tensors.
 
-    Values and number formats stay as they are; the tokenizer's files are copied.
+    Values and dtypes do not change; the tokenizer's files are copied.
 
     Raises:
-        UserError: there is no pickle, it asks for more than tensors, or they do not fit.
+        UserError: there is no pickle, it contains more than tensors, or they do not fit.
     """
     directory = directory_of(source, (*FILES, "pytorch_model*.bin", PICKLED[1]))
     raw = read_json(directory / CONFIG)
@@ -46,7 +45,7 @@ def read_pickled(directory: Path) -> dict[str, Tensor]:
     single, index = (directory / name for name in PICKLED)
     if not single.exists() and not index.exists():
         raise UserError(
-            f"{directory} holds no {single.name}; what is there as safetensors needs no converting"
+            f"{directory} holds no {single.name}; what is there as safetensors needs no conversion"
         )
     names = [single.name] if single.exists() else sorted(set(parts_of(index).values()))
     return {name: t for part in names for name, t in _read(directory / part).items()}
@@ -57,7 +56,7 @@ def _read(path: Path) -> dict[str, Tensor]:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; copy the model again") from error
-    except Exception as error:  # whatever a broken or an evil file makes of it
+    except Exception as error:  # damaged or malicious files raise many types
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(
             f"{path} does not hold tensors alone, or is cut short ({reason}); nothing was run or "
@@ -66,5 +65,5 @@ def _read(path: Path) -> dict[str, Tensor]:
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
     ):
-        raise UserError(f"{path} holds no table of tensors by name; it is no model's weights")
+        raise UserError(f"{path} holds no tensors by name; it is not a model's weights")
     return dict(tensors)

@@ -1,19 +1,23 @@
-"""From a model to a directory that `transformers` loads, with the same weights to the last bit."""
+"""Saving of a model as a directory that `transformers` loads, in one or more weight files."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.models.weights import storable
+from clearhead.models.weights import METADATA, storable, write_tensors
 from clearhead.pretrained.families import family_of_config
 from clearhead.pretrained.family import Family
-from clearhead.pretrained.files import CONFIG
-from clearhead.pretrained.fitting import own_tensors
-from clearhead.pretrained.sharding import bytes_of, write_weights
+from clearhead.pretrained.files import CONFIG, INDEX, WEIGHTS
+from clearhead.pretrained.loading import own_tensors
+
+UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|KiB|MiB|GiB)", re.IGNORECASE)
 
 
 def save_pretrained(
@@ -24,31 +28,30 @@ def save_pretrained(
 ) -> None:
     """Write config.json and model.safetensors, in `dtype` if given.
 
-    With `max_shard_size`, bytes or "200MB", larger weights go into several files with an index.
-
-    A model that was loaded keeps what its config.json said and the tensors that we compute
-    nothing with. Its tokenizer saves itself.
+    With `max_shard_size`, bytes or "200MB", larger weights are split into several files with an
+    index. A loaded model keeps the content of its config.json and the tensors that we do not use.
+    The tokenizer is saved separately.
 
     Raises:
-        UserError: a weight is NaN or infinite, no architecture of theirs has these heads, the
-            size of the parts is none, or the directory cannot be written.
+        UserError: a weight is NaN or infinite, no architecture of transformers has these heads,
+            `max_shard_size` is invalid, or the directory cannot be written.
     """
-    most = None if max_shard_size is None else bytes_of(max_shard_size)
+    limit = None if max_shard_size is None else bytes_of(max_shard_size)
     family = family_of_config(model.config)
     origin = getattr(model, "origin", None)
     raw = family.write(model.config, origin and origin.config)
     tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})
-    kinds = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
+    dtypes = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
     tensors = {name: storable(name, tensor, dtype) for name, tensor in tensors.items()}
     if origin is None or dtype is not None:
-        raw["dtype"] = str(dtype or sorted(kinds)[0]).removeprefix("torch.")
+        raw["dtype"] = str(dtype or sorted(dtypes)[0]).removeprefix("torch.")
     directory = Path(directory)
-    write_weights(directory, tensors, most)
+    write_weights(directory, tensors, limit)
     atomic_write(directory / CONFIG, json.dumps(raw, indent=2, ensure_ascii=False) + "\n")
 
 
 def theirs(family: Family, model: nn.Module, raw: Mapping[str, object]) -> dict[str, Tensor]:
-    """A model's tensors under their names; the bare class leaves the prefix out."""
+    """A model's tensors under their names; the class without a head has no prefix."""
     table, own = family.table(model.config), own_tensors(model)
     known = origin.formulas if (origin := getattr(model, "origin", None)) else ()
     prefix = table.prefix if family.architecture(raw) == family.bare else ""
@@ -57,3 +60,55 @@ def theirs(family: Family, model: nn.Module, raw: Mapping[str, object]) -> dict[
         for row in table.entries(own)
         if not row.formula or row.ours[0] in known
     }
+
+
+def bytes_of(size: int | str) -> int:
+    """5000000, "5MB" or "2GiB" in bytes.
+
+    Raises:
+        UserError: it is not a positive size.
+    """
+    found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
+    count = int(float(found[1]) * UNITS[found[2].upper()]) if found else size
+    if not isinstance(count, int) or count < 1:
+        raise UserError(
+            f"max_shard_size={size!r} is not a size; give bytes, or for example '200MB' or '5GB'"
+        )
+    return count
+
+
+def shards_of(tensors: Mapping[str, Tensor], limit: int) -> list[dict[str, Tensor]]:
+    """The tensors in their order, in as few shards as the order allows.
+
+    A tensor that is larger than `limit` has a shard of its own.
+    """
+    shards: list[dict[str, Tensor]] = [{}]
+    used = 0
+    for name, tensor in tensors.items():
+        size = tensor.numel() * tensor.element_size()
+        if shards[-1] and used + size > limit:
+            shards.append({})
+            used = 0
+        shards[-1][name] = tensor
+        used += size
+    return shards
+
+
+def write_weights(directory: Path, tensors: Mapping[str, Tensor], limit: int | None) -> None:
+    """One file, or several with an index; files of an earlier save are removed."""
+    shards = [dict(tensors)] if limit is None else shards_of(tensors, limit)
+    names = [WEIGHTS]
+    if len(shards) > 1:
+        names = [f"model-{n:05}-of-{len(shards):05}.safetensors" for n in range(1, len(shards) + 1)]
+    for name, shard in zip(names, shards, strict=True):
+        write_tensors(directory / name, shard, METADATA)
+    if len(shards) > 1:
+        total = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+        files = {key: name for name, shard in zip(names, shards, strict=True) for key in shard}
+        index = {"metadata": {"total_size": total}, "weight_map": files}
+        atomic_write(directory / INDEX, json.dumps(index, indent=2) + "\n")
+    else:
+        (directory / INDEX).unlink(missing_ok=True)
+    for old in (directory / WEIGHTS, *directory.glob("model-*-of-*.safetensors")):
+        if old.name not in names:
+            old.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A table of names: what the tensors of a model are called in its files, and here."""
+"""Tables of names: the tensors of a model in its files, and in our code."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,9 +10,9 @@ from torch import Tensor
 
 
 class Form(NamedTuple):
-    """How one tensor of theirs holds our tensors. Numbers change their places, never their values.
+    """How one of their tensors contains ours; elements are moved, never changed.
 
-    `apart` takes theirs and how many ours are; `together` is its inverse.
+    `apart` takes their tensor and the number of ours; `together` is its inverse.
     """
 
     apart: Callable[[Tensor, int], Iterable[Tensor]]
@@ -20,9 +20,9 @@ class Form(NamedTuple):
 
 
 AS_IT_IS = Form(lambda theirs, n: [theirs], lambda ours: ours[0])
-# Several of ours, one under the other.
+# Several of ours, concatenated along the first axis.
 STACKED = Form(lambda theirs, n: theirs.chunk(n), torch.cat)
-# GPT-2's "Conv1D": a matrix (in, out) where `nn.Linear` has (out, in), several side by side.
+# GPT-2's "Conv1D": a matrix (in, out) where `nn.Linear` has (out, in), several concatenated.
 TRANSPOSED = Form(lambda theirs, n: theirs.t().chunk(n), lambda ours: torch.cat(ours).t())
 # (1, n) where we have (n,)
 ONE_ROW = Form(lambda theirs, n: [theirs[0]], lambda ours: ours[0].unsqueeze(0))
@@ -32,11 +32,10 @@ ONE_BATCH = Form(lambda theirs, n: [theirs.unsqueeze(0)], lambda ours: ours[0][0
 
 @dataclass(frozen=True)
 class Row:
-    """One tensor of theirs and the one or more of ours that it holds; {n} is a layer's number.
+    """One of their tensors and those of ours that it contains; {n} is the number of a layer.
 
-    `also` are further names of it: of older files, and of copies that are tied to it.
-    A `formula` is a tensor that may be missing, for we can compute it; if it is there it is
-    used as it stands.
+    `also` are other names: of older files, and of copies that are tied to it. A `formula` may be
+    missing, since it can be computed; if present, it is used.
     """
 
     theirs: str
@@ -46,7 +45,7 @@ class Row:
     formula: bool = False
 
     def entries(self, own: Iterable[str]) -> Iterator["Row"]:
-        """This row for every layer that a model with these names has."""
+        """This row for every layer of a model with these names."""
         if "{n}" not in self.ours[0]:
             if self.ours[0] in own:
                 yield self
@@ -57,7 +56,7 @@ class Row:
                 yield self.of_layer(found[1])
 
     def of_layer(self, number: str) -> "Row":
-        """With the number in place of {n}."""
+        """With {n} replaced."""
         theirs, *also = (name.replace("{n}", number) for name in (self.theirs, *self.also))
         ours = tuple(name.replace("{n}", number) for name in self.ours)
         return Row(theirs, ours, self.form, tuple(also), self.formula)
@@ -69,7 +68,7 @@ def tensor(theirs: str, ours: str, also: tuple[str, ...] = ()) -> Row:
 
 
 def linear(theirs: str, ours: str) -> tuple[Row, Row]:
-    """A weight and a bias, called so on both sides."""
+    """A weight and a bias."""
     return tensor(f"{theirs}.weight", f"{ours}.weight"), tensor(f"{theirs}.bias", f"{ours}.bias")
 
 
@@ -82,12 +81,12 @@ def norm(theirs: str, ours: str) -> tuple[Row, Row]:
 
 
 def linears(pairs: dict[str, str]) -> tuple[Row, ...]:
-    """Many of `linear`."""
+    """`linear` for several pairs of names."""
     return tuple(row for theirs, ours in pairs.items() for row in linear(theirs, ours))
 
 
 def norms(pairs: dict[str, str]) -> tuple[Row, ...]:
-    """Many of `norm`."""
+    """`norm` for several pairs of names."""
     return tuple(row for theirs, ours in pairs.items() for row in norm(theirs, ours))
 
 
@@ -95,9 +94,9 @@ def norms(pairs: dict[str, str]) -> tuple[Row, ...]:
 class Table:
     """All rows of a family.
 
-    `prefix` stands before the names of the bare model inside a model with heads, and may be
-    left out. `carried` are tensors that we compute nothing with, kept and written back as they
-    are; `dropped` are tensors that are no weights: counters and masks. {n} matches any number.
+    `prefix` precedes the names of the stack in a model with heads, and may be omitted. `carried`
+    are tensors that we do not use but save again unchanged; `dropped` are not weights: counters
+    and masks. {n} matches any number.
     """
 
     prefix: str
@@ -106,12 +105,12 @@ class Table:
     dropped: tuple[str, ...] = ()
 
     def entries(self, own: Iterable[str]) -> list[Row]:
-        """The rows, layer by layer, of a model that has these names."""
+        """The rows of a model with these names, one for each layer."""
         names = list(own)
         return [entry for row in self.rows for entry in row.entries(names)]
 
     def found_under(self, row: Row, names: Iterable[str]) -> list[str]:
-        """Which of a file's names mean this row, with or without the prefix; the first counts."""
+        """The names in a file that belong to this row, with or without the prefix."""
         names = list(names) if any("{n}" in name for name in row.also) else names
         found: dict[str, None] = {}
         for name in (row.theirs, *row.also):
@@ -120,11 +119,11 @@ class Table:
         return list(found)
 
     def is_carried(self, name: str) -> bool:
-        """Whether a tensor that has no row is kept."""
+        """Whether a tensor without a row is kept."""
         return self._is_listed(name, self.carried)
 
     def is_dropped(self, name: str) -> bool:
-        """Whether a tensor that has no row is none."""
+        """Whether a tensor without a row is ignored."""
         return self._is_listed(name, self.dropped)
 
     def _is_listed(self, name: str, patterns: Iterable[str]) -> bool:
@@ -136,7 +135,7 @@ class Table:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names that a pattern means: itself, or, with {n}, one for every number."""
+    """The names that match a pattern, in which {n} is any number."""
     if "{n}" not in pattern:
         return [pattern] if pattern in names else []
     compiled = re.compile(re.escape(pattern).replace(r"\{n\}", r"\d+"))

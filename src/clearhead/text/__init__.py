@@ -1,10 +1,15 @@
-"""Text ↔ ids; knows no model."""
+"""Text to ids and back; depends on no model."""
 
-from clearhead.text.both_languages import BothLanguages, MarianLanguages
-from clearhead.text.bpe_dropout import BpeDropout
-from clearhead.text.pretrained import PretrainedTokenizer, load_tokenizer
-from clearhead.text.spacing import unify_french_spaces
-from clearhead.text.tokenizer import Tokenizer
+from typing import TYPE_CHECKING
+
+from clearhead.lazy import attributes_of
+
+if TYPE_CHECKING:  # for editors and type checkers, which run nothing
+    from clearhead.text.both_languages import BothLanguages, MarianLanguages
+    from clearhead.text.bpe_dropout import BpeDropout
+    from clearhead.text.inputs import unify_french_spaces
+    from clearhead.text.pretrained import PretrainedTokenizer, load_tokenizer
+    from clearhead.text.tokenizer import Tokenizer
 
 __all__ = [
     "BothLanguages",
@@ -15,3 +20,16 @@ __all__ = [
     "load_tokenizer",
     "unify_french_spaces",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "BothLanguages": "clearhead.text.both_languages",
+        "BpeDropout": "clearhead.text.bpe_dropout",
+        "MarianLanguages": "clearhead.text.both_languages",
+        "PretrainedTokenizer": "clearhead.text.pretrained",
+        "Tokenizer": "clearhead.text.tokenizer",
+        "load_tokenizer": "clearhead.text.pretrained",
+        "unify_french_spaces": "clearhead.text.inputs",
+    },
+)

@@ -1,4 +1,4 @@
-"""What a translator asks of a tokenizer, and how Marian's pair of SentencePiece models answers."""
+"""The interface of a translator's tokenizer, and the adapter of Marian's tokenizer to it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,47 +8,47 @@ from clearhead.text.sentencepiece_pair import SentencePiecePair
 
 
 class BothLanguages(Protocol):
-    """Source text to ids, ids to target text, and back; without signs at either end."""
+    """Source text to ids and ids to target text, without special tokens at the ends."""
 
     @property
     def vocab_size(self) -> int:
-        """How many ids the source has, signs included."""
+        """The number of ids of the source, special tokens included."""
 
     @property
     def eos_id(self) -> int:
-        """The end sign."""
+        """The id of the EOS token."""
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text in the source's language."""
+        """Ids of a text in the source language."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts in the source's language."""
+        """Ids of many texts in the source language."""
 
     def encode_target(self, text: str) -> list[int]:
-        """Ids of a text in the target's language."""
+        """Ids of a text in the target language."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The target's text of these ids; signs are left out."""
+        """The target text of these ids; special tokens are dropped."""
 
     def decode_source(self, ids: Sequence[int]) -> str:
-        """The source's text of these ids; signs are left out."""
+        """The source text of these ids; special tokens are dropped."""
 
     def piece(self, token_id: int) -> str:
-        """How one id is written, a space before it included."""
+        """The token with this id, including a space before it."""
 
 
 class MarianLanguages:
     """A `SentencePiecePair` as a translator uses it.
 
     Raises:
-        UserError: the two languages have a vocabulary each; a piece then has no one name.
+        UserError: each language has its own vocabulary, so that an id has two meanings.
     """
 
     def __init__(self, pair: SentencePiecePair) -> None:
         if pair.separate:
             raise UserError(
-                "this marian model has a vocabulary for each language, and a translator here "
-                "reads and writes one; give a model whose tokenizer has separate_vocabs=false"
+                "this Marian model has a vocabulary for each language, and a translator here "
+                "needs one for both; give a model whose tokenizer has separate_vocabs=false"
             )
         self.pair = pair
 
@@ -60,7 +60,7 @@ class MarianLanguages:
     @property
     def eos_id(self) -> int:
         """As `BothLanguages.eos_id`."""
-        return self.pair.signs["eos"]
+        return self.pair.special_ids["eos"]
 
     def encode(self, text: str) -> list[int]:
         """As `BothLanguages.encode`."""
@@ -79,7 +79,7 @@ class MarianLanguages:
         return self.pair.decode(ids)
 
     def decode_source(self, ids: Sequence[int]) -> str:
-        """As `BothLanguages.decode_source`: pieces are spelled alike in both languages."""
+        """As `BothLanguages.decode_source`: both languages share the pieces."""
         return self.pair.decode(ids)
 
     def piece(self, token_id: int) -> str:

@@ -1,12 +1,12 @@
-"""BPE dropout: the same word in other pieces, so that a model learns what the pieces spell.
+"""BPE dropout: a word is split in varying ways, so that a model learns how its pieces are spelled.
 
-Byte-pair encoding always cuts a word in the same way, and a piece that is a whole
-word hides its letters: the model cannot know that *oncle* begins with a vowel like
-*ami*. Provilkov et al. (2020, section 3) leave out each possible merge with a small
-probability every time, so that now and then the letters show.
+Byte-pair encoding always splits a word in the same way, and a piece that is a whole word hides its
+letters: nothing shows the model that *oncle* begins with a vowel as *ami* does. Provilkov et al.
+(2020, section 3) skip each possible merge with a small probability, so that the letters are
+sometimes visible.
 
-Drawing anew at every occurrence would be slow in Python. Here each known word has
-some cuts drawn once, and each occurrence draws one of those.
+A new random split at each occurrence would be slow in Python. Here a few splits of each known word
+are drawn once, and each occurrence draws one of these.
 """
 
 import json
@@ -17,20 +17,20 @@ from random import Random
 import numpy as np
 from tokenizers import models, trainers
 
-from clearhead.text.pieces import without_lone_surrogates
-from clearhead.text.tokenizer import Tokenizer, engine_around
+from clearhead.text.inputs import without_lone_surrogates
+from clearhead.text.tokenizer import Tokenizer
 
 CUTS = 16
-"""How many ways of cutting are drawn for each word."""
+"""The number of splits that are drawn for each word."""
 _UNKNOWN = "<unk>"
 
 
 class BpeDropout:
-    """A tokenizer whose cuts vary; the same arguments give the same ids in the same order.
+    """A tokenizer whose splits vary; the same arguments give the same ids in the same order.
 
     Args:
-        texts: whose words are known; a text with another word is cut as usual.
-        rate: the probability of leaving out a merge; 0 cuts as the tokenizer does.
+        texts: their words are known; a text with another word is split as usual.
+        rate: the probability of skipping a merge; 0 splits as the tokenizer does.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class BpeDropout:
     ) -> None:
         self.tokenizer = tokenizer
         self._rng = np.random.default_rng(seed)
-        self._words = engine_around(models.WordLevel({_UNKNOWN: 0}, _UNKNOWN))
+        self._words = tokenizer.same_boundaries(models.WordLevel({_UNKNOWN: 0}, _UNKNOWN))
         learner = trainers.WordLevelTrainer(
             vocab_size=2**31 - 1, special_tokens=[_UNKNOWN], show_progress=False
         )
@@ -53,7 +53,7 @@ class BpeDropout:
         self._ids = np.array([token for cut in cuts for token in cut])
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts, every word in one of its cuts."""
+        """Ids of many texts, each word in one of its splits."""
         found = self._words.encode_batch_fast([without_lone_surrogates(text) for text in texts])
         words = [encoding.ids for encoding in found]
         ids, ends = self._draw(words)
@@ -66,7 +66,7 @@ class BpeDropout:
         return result
 
     def _draw(self, texts: list[list[int]]) -> tuple[list[int], list[int]]:
-        """Words -> the ids of one cut each, in one list, and where each text ends in it."""
+        """Words -> the ids of one split of each, in one list, and the end of each text in it."""
         words = np.array([word for text in texts for word in text], dtype=np.int64)
         chosen = words * CUTS + self._rng.integers(CUTS, size=words.size)
         lengths = self._lengths[chosen]
@@ -78,7 +78,7 @@ class BpeDropout:
 
 
 class _Cutter:
-    """Byte-pair encoding of one word, with merges left out."""
+    """Byte-pair encoding of one word, with skipped merges."""
 
     def __init__(self, tokenizer: Tokenizer, rate: float) -> None:
         self.rate = rate
@@ -87,22 +87,22 @@ class _Cutter:
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(model["merges"])}
 
     def cuts(self, word: str, seed: int) -> list[list[int]]:
-        """The same for a word whatever the other words are."""
+        """The splits of a word, which do not depend on other words."""
         rng = Random(f"{seed} {word}")
         return [
             [i for piece in self.cut(word, rng) for i in self._spell(piece)] for _ in range(CUTS)
         ]
 
     def cut(self, word: str, rng: Random) -> list[str]:
-        """Merge the pair that was learned first, as long as one is left and not dropped."""
+        """Merge the pair that was learned first, until none is left that is not skipped."""
         pieces = list(word)
         while found := [
-            (self.ranks[pair], place)
-            for place, pair in enumerate(pairwise(pieces))
+            (self.ranks[pair], index)
+            for index, pair in enumerate(pairwise(pieces))
             if pair in self.ranks and rng.random() >= self.rate
         ]:
-            _, place = min(found)
-            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+            _, index = min(found)
+            pieces[index : index + 2] = [pieces[index] + pieces[index + 1]]
         return pieces
 
     def _spell(self, piece: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""ESM-2's alphabet: one letter, one residue, one token."""
+"""ESM-2's alphabet: each residue is a letter, and each letter a token."""
 
 import re
 from collections.abc import Sequence
@@ -7,32 +7,36 @@ from typing import Self
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.model_files import read_lines, signs_of
-from clearhead.text.pieces import Place
+from clearhead.text.model_files import read_lines, special_tokens_of
+from clearhead.text.word_labels import Place
 
-SIGNS = {"cls": "<cls>", "pad": "<pad>", "eos": "<eos>", "unk": "<unk>", "mask": "<mask>"}
+SPECIAL_TOKENS = {"cls": "<cls>", "pad": "<pad>", "eos": "<eos>", "unk": "<unk>", "mask": "<mask>"}
 
 
 class EsmAlphabet:
-    """Proteins to ids, between <cls> and <eos>, and back; ``<mask>`` may stand in a text.
+    """Proteins to ids, between <cls> and <eos>, and back; a text may contain ``<mask>``.
 
-    As in ESM, letters are upper case, white space does not count, and a run of characters
-    that are not in the alphabet is one <unk>.
+    As in ESM, letters are upper case, white space is ignored, and a run of characters that are
+    not in the alphabet is one <unk>.
 
     Raises:
-        UserError: the vocabulary lacks a sign.
+        UserError: the vocabulary lacks a special token.
     """
 
-    def __init__(self, tokens: Sequence[str], signs: dict[str, str]) -> None:
+    def __init__(self, tokens: Sequence[str], special: dict[str, str]) -> None:
         self.tokens = list(tokens)
         self._ids = {token: number for number, token in enumerate(self.tokens)}
         if lost := [
-            sign for role, sign in signs.items() if role in SIGNS and sign not in self._ids
+            token
+            for role, token in special.items()
+            if role in SPECIAL_TOKENS and token not in self._ids
         ]:
             raise UserError(
                 f"the alphabet lacks {', '.join(lost)}; it belongs to another kind of model"
             )
-        self.signs = {role: self._ids[sign] for role, sign in signs.items() if sign in self._ids}
+        self.special_ids = {
+            role: self._ids[token] for role, token in special.items() if token in self._ids
+        }
         longest_first = sorted(self.tokens, key=len, reverse=True)
         self._known = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
 
@@ -40,29 +44,29 @@ class EsmAlphabet:
     def load(cls, directory: Path) -> Self:
         """Read vocab.txt, one token a line."""
         tokens = [line.strip() for line in read_lines(directory / "vocab.txt")]
-        return cls(tokens, signs_of(directory, SIGNS))
+        return cls(tokens, special_tokens_of(directory, SPECIAL_TOKENS))
 
     @property
     def vocab_size(self) -> int:
-        """How many ids there are, signs included."""
+        """The number of ids, special tokens included."""
         return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a protein, between its signs."""
+        """Ids of a protein, between its special tokens."""
         pieces = [
             piece
             for number, part in enumerate(self._known.split(text))
-            for piece in ([part] if number % 2 else part.split())  # odd: what is in the alphabet
+            for piece in ([part] if number % 2 else part.split())  # odd: in the alphabet
         ]
-        inner = [self._ids.get(piece, self.signs["unk"]) for piece in pieces]
-        return [self.signs["cls"], *inner, self.signs["eos"]]
+        inner = [self._ids.get(piece, self.special_ids["unk"]) for piece in pieces]
+        return [self.special_ids["cls"], *inner, self.special_ids["eos"]]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many proteins."""
         return [self.encode(text) for text in texts]
 
     def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
-        """Ids of a protein, and where in the text each stands: every residue is a word."""
+        """Ids of a protein, and each token's place in the text: each residue is a word."""
         spans = [
             (start, start + len(piece))
             for found in re.finditer(
@@ -74,18 +78,22 @@ class EsmAlphabet:
         return self.encode(text), [None, *places, None]
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
-        """Ids of residues, each one id even where it is <unk>, and of which residue each is."""
-        inner = [self._ids.get(word.strip(), self.signs["unk"]) for word in words]
-        ids = [self.signs["cls"], *inner, self.signs["eos"]]
+        """Ids of residues, one for each even where it is <unk>, and the residue of each id."""
+        inner = [self._ids.get(word.strip(), self.special_ids["unk"]) for word in words]
+        ids = [self.special_ids["cls"], *inner, self.special_ids["eos"]]
         return ids, [None, *range(len(words)), None]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The protein of these ids; signs are left out."""
-        signs = set(self.signs.values())
-        return "".join(self.piece(number) for number in ids if number not in signs)
+        """The protein of these ids; special tokens are dropped."""
+        special = set(self.special_ids.values())
+        return "".join(self.piece(number) for number in ids if number not in special)
 
     def piece(self, token_id: int) -> str:
-        """How one id is written."""
+        """The token with this id.
+
+        Raises:
+            UserError: the alphabet has no such id.
+        """
         if not 0 <= token_id < self.vocab_size:
             raise UserError(
                 f"token id {token_id} is outside the alphabet of {self.vocab_size} tokens; "

@@ -11,54 +11,46 @@ from tokenizers.processors import TemplateProcessing
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.model_files import read_json, read_lines, signs_of
-from clearhead.text.pieces import Place, ids_of, piece_of, without_lone_surrogates
+from clearhead.text.inputs import without_lone_surrogates
+from clearhead.text.model_files import read_engine, read_json, read_lines, special_tokens_of
+from clearhead.text.tokenizer import EngineTokenizer
+from clearhead.text.word_labels import Place
 
-BERT_SIGNS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-GPT_SIGNS = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
+BERT_SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+GPT_SPECIAL = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
 
 
-class FastTokenizer:
-    """Text to ids with the signs that the model was trained with, and back.
+class FastTokenizer(EngineTokenizer):
+    """Text to ids with the special tokens that the model was trained with, and back.
 
-    `signs` holds the id of each sign by its role: pad, unk, cls, sep, mask, bos, eos.
+    Texts are neither truncated nor padded, whatever the tokenizer's file requests.
+
+    Attributes:
+        special_ids: the ids of the special tokens by role: pad, unk, cls, sep, mask, bos, eos.
     """
 
-    def __init__(self, engine: tokenizers.Tokenizer, signs: Mapping[str, str]) -> None:
-        # A file may ask to cut and to fill up; we never cut in silence, and fill up ourselves.
+    def __init__(self, engine: tokenizers.Tokenizer, special: Mapping[str, str]) -> None:
         engine.no_truncation()
         engine.no_padding()
-        self._engine, self._names = engine, dict(signs)
-        found = {role: engine.token_to_id(sign) for role, sign in signs.items()}
-        self.signs = {role: number for role, number in found.items() if number is not None}
-
-    @property
-    def vocab_size(self) -> int:
-        """How many ids there are, signs included."""
-        return self._engine.get_vocab_size()
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text, between the signs of its model, if it has any."""
-        return self.encode_batch([text])[0]
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts at once (in parallel, in compiled code)."""
-        return ids_of(self._engine, texts)
+        super().__init__(engine)
+        self._names = dict(special)
+        found = {role: engine.token_to_id(token) for role, token in special.items()}
+        self.special_ids = {role: number for role, number in found.items() if number is not None}
 
     def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
-        """Ids of two texts in one sequence, and of which text (0 or 1) each token is."""
+        """Ids of two texts in one sequence, and the segment (0 or 1) of each token."""
         first, second = without_lone_surrogates(text), without_lone_surrogates(other)
         found = self._engine.encode(first, second)
         return found.ids, found.type_ids
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
-        """Ids of a text that is cut into words, and of which word each is (None: of a sign)."""
+        """Ids of a text that is split into words, and each token's word (None: a special token)."""
         sound = [without_lone_surrogates(word) for word in words]
         found = self._engine.encode(sound, is_pretokenized=True)
         return found.ids, found.word_ids
 
     def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
-        """Ids of a text, and where in it each stands (None: a sign that is not in the text)."""
+        """Ids of a text, and each token's place in it (None: a special token outside the text)."""
         found = self._engine.encode(without_lone_surrogates(text))
         places = [
             None if word is None or outside else Place(*span, word)
@@ -69,82 +61,97 @@ class FastTokenizer:
         return found.ids, places
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids; signs are left out."""
+        """The text of these ids; special tokens are dropped."""
         return self._engine.decode(list(ids), skip_special_tokens=True)
 
-    def piece(self, token_id: int) -> str:
-        """How one id is written in the vocabulary."""
-        return piece_of(self._engine, token_id)
-
     def save(self, directory: str | Path) -> None:
-        """Write tokenizer.json, and tokenizer_config.json with the names of the signs."""
-        names = {f"{role}_token": sign for role, sign in self._names.items()}
+        """Write tokenizer.json, and tokenizer_config.json with the special tokens."""
+        names = {f"{role}_token": token for role, token in self._names.items()}
         settings = {"tokenizer_class": "PreTrainedTokenizerFast"} | names
-        atomic_write(Path(directory) / "tokenizer.json", self._engine.to_str(pretty=True) + "\n")
+        atomic_write(Path(directory) / "tokenizer.json", self.to_json() + "\n")
         atomic_write(
             Path(directory) / "tokenizer_config.json", json.dumps(settings, indent=2) + "\n"
         )
 
     @classmethod
     def wordpiece(cls, directory: Path) -> Self:
-        """BERT's: from tokenizer.json, or from vocab.txt as BERT read it."""
-        signs = signs_of(directory, BERT_SIGNS)
+        """BERT's tokenizer, from tokenizer.json or, as the original code, from vocab.txt."""
+        special = special_tokens_of(directory, BERT_SPECIAL)
         if (directory / "tokenizer.json").exists():
-            return cls(_read_engine(directory), signs)
+            return cls(read_engine(directory), special)
         path = directory / "vocab.txt"
         vocabulary = {piece: number for number, piece in enumerate(read_lines(path))}
-        if lost := [signs[role] for role in ("unk", "cls", "sep") if signs[role] not in vocabulary]:
+        if lost := [
+            special[role] for role in ("unk", "cls", "sep") if special[role] not in vocabulary
+        ]:
             raise UserError(f"{path} lacks {', '.join(lost)}; it belongs to another model")
-        engine = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=signs["unk"]))
         settings = read_json(directory / "tokenizer_config.json", {})
-        engine.normalizer = normalizers.BertNormalizer(
+        normalizer = normalizers.BertNormalizer(
             handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
             strip_accents=settings.get("strip_accents"),
             lowercase=settings.get("do_lower_case", True),
         )
-        engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        engine.decoder = decoders.WordPiece()
-        first, last = signs["cls"], signs["sep"]
-        engine.post_processor = TemplateProcessing(
-            single=f"{first} $A {last}",
-            pair=f"{first} $A {last} $B:1 {last}:1",
-            special_tokens=[(sign, vocabulary[sign]) for sign in (first, last)],
-        )
-        engine.add_special_tokens([s for s in dict.fromkeys(signs.values()) if s in vocabulary])
-        return cls(engine, signs)
+        model = models.WordPiece(vocabulary, unk_token=special["unk"])
+        return cls(add_special_tokens(wordpiece_engine(model, normalizer), special), special)
 
     @classmethod
     def byte_level(cls, directory: Path) -> Self:
-        """GPT-2's: from tokenizer.json, or from vocab.json and merges.txt as GPT-2 read them."""
-        signs = signs_of(directory, GPT_SIGNS)
+        """GPT-2's tokenizer, from tokenizer.json or from vocab.json and merges.txt."""
+        special = special_tokens_of(directory, GPT_SPECIAL)
         if (directory / "tokenizer.json").exists():
-            return cls(_read_engine(directory), signs)
+            return cls(read_engine(directory), special)
         vocabulary = read_json(directory / "vocab.json")
         lines = read_lines(directory / "merges.txt")
         pairs = [line.partition(" ") for line in lines if line and not line.startswith("#version")]
         merges = [(left, right) for left, _, right in pairs]
         try:
-            engine = tokenizers.Tokenizer(models.BPE(vocabulary, merges))
+            model = models.BPE(vocabulary, merges)
         except Exception as error:  # the library raises bare Exception
             raise UserError(
                 f"{directory}: vocab.json and merges.txt do not belong together ({error}); "
                 "copy the model again"
             ) from error
         settings = read_json(directory / "tokenizer_config.json", {})
-        spaced = settings.get("add_prefix_space", False)
-        engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=spaced)
-        engine.decoder = decoders.ByteLevel()
+        engine = byte_level_engine(model, settings.get("add_prefix_space", False))
         engine.add_special_tokens(
-            [AddedToken(s, special=True) for s in dict.fromkeys(signs.values()) if s in vocabulary]
+            [
+                AddedToken(s, special=True)
+                for s in dict.fromkeys(special.values())
+                if s in vocabulary
+            ]
         )
-        return cls(engine, signs)
+        return cls(engine, special)
 
 
-def _read_engine(directory: Path) -> tokenizers.Tokenizer:
-    path = directory / "tokenizer.json"
-    try:
-        return tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
-    except Exception as error:  # the library raises bare Exception
-        raise UserError(
-            f"{path} is not a tokenizer file ({error}); copy the model again"
-        ) from error
+def byte_level_engine(model: models.BPE, add_prefix_space: bool = False) -> tokenizers.Tokenizer:
+    """GPT-2's engine: byte-pair encoding over bytes, which loses nothing."""
+    engine = tokenizers.Tokenizer(model)
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    engine.decoder = decoders.ByteLevel()
+    return engine
+
+
+def wordpiece_engine(
+    model: models.WordPiece, normalizer: normalizers.BertNormalizer
+) -> tokenizers.Tokenizer:
+    """BERT's engine: words, split into pieces such as `##ing` where the vocabulary lacks them."""
+    engine = tokenizers.Tokenizer(model)
+    engine.normalizer = normalizer
+    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    engine.decoder = decoders.WordPiece()
+    return engine
+
+
+def add_special_tokens(
+    engine: tokenizers.Tokenizer, special: Mapping[str, str]
+) -> tokenizers.Tokenizer:
+    """The same engine, which from now on frames texts: [CLS] A [SEP], or [CLS] A [SEP] B [SEP]."""
+    known = [s for s in dict.fromkeys(special.values()) if engine.token_to_id(s) is not None]
+    engine.add_special_tokens(known)
+    first, last = special["cls"], special["sep"]
+    engine.post_processor = TemplateProcessing(
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {last} $B:1 {last}:1",
+        special_tokens=[(token, engine.token_to_id(token)) for token in (first, last)],
+    )
+    return engine

@@ -2,61 +2,66 @@
 
 import json
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
-from tokenizers.processors import TemplateProcessing
+from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.fast_tokenizer import BERT_SIGNS, GPT_SIGNS, FastTokenizer
-from clearhead.text.pieces import without_lone_surrogates
+from clearhead.text.fast_tokenizer import (
+    BERT_SPECIAL,
+    GPT_SPECIAL,
+    FastTokenizer,
+    add_special_tokens,
+    byte_level_engine,
+    wordpiece_engine,
+)
+from clearhead.text.inputs import without_lone_surrogates
+from clearhead.text.tokenizer import common_characters
 
-# A character seen fewer times than the most common 1,000 is unknown to WordPiece, as in BERT.
+# To WordPiece, characters that are rarer than the 1,000 most frequent ones are unknown, as in BERT.
 _ALPHABET = 1000
+_CASED = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
 
 
 def learn_byte_level(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
-    """GPT-2's: byte-pair encoding over bytes, lossless, with one sign, the end of a text.
+    """GPT-2's: byte-pair encoding over bytes, lossless, with the EOS token as its special token.
 
     Raises:
-        UserError: fewer pieces can be learned from this text, or than there are bytes.
+        UserError: `vocab_size` is less than the 256 bytes need, or more than can be learned.
     """
-    sign = GPT_SIGNS["eos"]
-    engine = tokenizers.Tokenizer(models.BPE())
-    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    engine.decoder = decoders.ByteLevel()
+    engine = byte_level_engine(models.BPE())
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    _refuse_small(vocab_size, len(alphabet) + 1, f"the {len(alphabet)} bytes and the sign")
+    _check_not_too_small(
+        vocab_size, len(alphabet) + 1, f"the {len(alphabet)} bytes and the EOS token"
+    )
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         min_frequency=2,
         initial_alphabet=sorted(alphabet),
-        special_tokens=[sign],
+        special_tokens=[GPT_SPECIAL["eos"]],
         show_progress=False,
     )
     engine.train_from_iterator(map(without_lone_surrogates, texts), trainer)
-    _refuse_large(vocab_size, engine)
-    return FastTokenizer(engine, GPT_SIGNS)
+    _check_not_too_large(vocab_size, engine)
+    return FastTokenizer(engine, GPT_SPECIAL)
 
 
 def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
-    """BERT's: words and pieces of words (##ing), upper and lower case kept apart.
-
-    `texts` is read twice.
+    """BERT's: words and pieces of words (##ing), case-sensitive; `texts` is read twice.
 
     Raises:
-        UserError: fewer pieces can be learned from this text, or than it has characters.
+        UserError: `vocab_size` is less than the text's characters need, or more than can be
+            learned from it.
     """
-    signs = list(BERT_SIGNS.values())
-    alphabet = _common_characters(texts)
-    # Each character may begin a word or go on with one. The trainer would number these at
-    # random, and break ties by number; what is given as a special token keeps its place.
-    fixed = [*signs, *alphabet, *(f"##{character}" for character in alphabet)]
-    _refuse_small(vocab_size, len(fixed), "the characters and signs")
+    special = list(BERT_SPECIAL.values())
+    alphabet = _visible(common_characters(texts))[:_ALPHABET]
+    # Each character may begin or continue a word. The trainer would number these at random, and
+    # break ties by number; given as special tokens, they keep their order.
+    fixed = [*special, *alphabet, *(f"##{character}" for character in alphabet)]
+    _check_not_too_small(vocab_size, len(fixed), "the characters and special tokens")
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=2,
@@ -64,31 +69,17 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
         special_tokens=fixed,
         show_progress=False,
     )
-    learner = _bert_engine(models.WordPiece(unk_token=BERT_SIGNS["unk"]))
+    unknown = BERT_SPECIAL["unk"]
+    learner = wordpiece_engine(models.WordPiece(unk_token=unknown), _CASED)
     learner.train_from_iterator(map(without_lone_surrogates, texts), trainer)
-    _refuse_large(vocab_size, learner)
-    vocabulary = models.WordPiece(learner.get_vocab(), unk_token=BERT_SIGNS["unk"])
-    engine = _bert_engine(vocabulary)
-    engine.add_special_tokens(signs)
-    first, last = BERT_SIGNS["cls"], BERT_SIGNS["sep"]
-    engine.post_processor = TemplateProcessing(
-        single=f"{first} $A {last}",
-        pair=f"{first} $A {last} $B:1 {last}:1",
-        special_tokens=[(sign, engine.token_to_id(sign)) for sign in (first, last)],
-    )
-    return FastTokenizer(engine, BERT_SIGNS)
-
-
-def _bert_engine(model: models.Model) -> tokenizers.Tokenizer:
-    engine = tokenizers.Tokenizer(model)
-    engine.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    engine.decoder = decoders.WordPiece()
-    return engine
+    _check_not_too_large(vocab_size, learner)
+    model = models.WordPiece(learner.get_vocab(), unk_token=unknown)
+    engine = add_special_tokens(wordpiece_engine(model, _CASED), BERT_SPECIAL)
+    return FastTokenizer(engine, BERT_SPECIAL)
 
 
 def save_older_layout(directory: Path) -> None:
-    """Beside tokenizer.json the files of before: vocab.json and merges.txt, or vocab.txt."""
+    """Write the older files next to tokenizer.json: vocab.json and merges.txt, or vocab.txt."""
     model = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))["model"]
     pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
     if model["type"] == "WordPiece":
@@ -100,23 +91,19 @@ def save_older_layout(directory: Path) -> None:
     atomic_write(directory / "merges.txt", "#version: 0.2\n" + merges)
 
 
-def _common_characters(texts: Iterable[str]) -> list[str]:
-    # Counted here because the trainer breaks ties between rare characters at random.
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(unicodedata.normalize("NFC", without_lone_surrogates(text)))
-    known = [c for c in counts if not c.isspace() and unicodedata.category(c)[0] != "C"]
-    return sorted(known, key=lambda c: (-counts[c], c))[:_ALPHABET]
+def _visible(characters: list[str]) -> list[str]:
+    """The characters that are neither white space nor control characters."""
+    return [c for c in characters if not c.isspace() and unicodedata.category(c)[0] != "C"]
 
 
-def _refuse_small(vocab_size: int, least: int, what: str) -> None:
+def _check_not_too_small(vocab_size: int, least: int, what: str) -> None:
     if vocab_size < least:
         raise UserError(
             f"vocabulary.size={vocab_size} is too small: {what} alone are {least}; give more"
         )
 
 
-def _refuse_large(vocab_size: int, engine: tokenizers.Tokenizer) -> None:
+def _check_not_too_large(vocab_size: int, engine: tokenizers.Tokenizer) -> None:
     if (found := engine.get_vocab_size()) < vocab_size:
         raise UserError(
             f"only {found} pieces can be learned from this text, fewer than vocabulary.size="

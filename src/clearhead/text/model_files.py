@@ -1,53 +1,90 @@
-"""The tokenizer's files in the directory of a pretrained model."""
+"""Reading the files of a tokenizer in a model directory."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clearhead.errors import UserError
+import tokenizers
 
-# Where the names of the signs may stand; what comes later counts.
-SIGN_FILES = ("special_tokens_map.json", "tokenizer_config.json")
+from clearhead.errors import UserError
+from clearhead.files import verify_checksum
+
+# The files that may name the special tokens; a later one takes precedence.
+SPECIAL_TOKEN_FILES = ("special_tokens_map.json", "tokenizer_config.json")
 
 
 def read_text(path: Path) -> str:
-    """A text file, or one line that says what is wrong."""
+    """The content of a text file.
+
+    Raises:
+        UserError: it cannot be read, is damaged, or is not UTF-8.
+    """
+    verify_checksum(path)
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(
-            f"cannot read {path}: {error.strerror}; the tokenizer's files stand beside the model's"
+            f"cannot read {path}: {error.strerror}; the tokenizer's files belong beside the model's"
         ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not a text file ({error}); copy the model again") from error
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a vocabulary."""
+    """The lines of a vocabulary file."""
     return read_text(path).removesuffix("\n").split("\n")
 
 
 def read_json(path: Path, otherwise: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A JSON object; `otherwise` stands in for a file that is not there."""
+    """A JSON object; `otherwise` replaces a missing file.
+
+    Raises:
+        UserError: the file cannot be read, or holds no JSON object.
+    """
     if otherwise is not None and not path.exists():
         return dict(otherwise)
     try:
         values = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} holds no JSON object; copy the model again")
     return values
 
 
-def signs_of(directory: Path, usual: Mapping[str, str]) -> dict[str, str]:
-    """How the signs are written, by their roles: `pad`, `cls`, `eos` and so on."""
-    signs = dict(usual)
-    for name in SIGN_FILES:
+def special_tokens_of(directory: Path, usual: Mapping[str, str]) -> dict[str, str]:
+    """The special tokens as text, by their roles: `pad`, `cls`, `eos` and so on.
+
+    Args:
+        usual: the special tokens where the files name no others.
+    """
+    special = dict(usual)
+    for name in SPECIAL_TOKEN_FILES:
         for key, value in read_json(directory / name, {}).items():
             if key.endswith("_token") and value:
-                sign = value.get("content") if isinstance(value, dict) else value
-                if isinstance(sign, str):
-                    signs[key.removesuffix("_token")] = sign
-    return signs
+                token = value.get("content") if isinstance(value, dict) else value
+                if isinstance(token, str):
+                    special[key.removesuffix("_token")] = token
+    return special
+
+
+def read_engine(directory: Path) -> tokenizers.Tokenizer:
+    """The tokenizer in tokenizer.json.
+
+    Raises:
+        UserError: the file is missing, damaged, or no tokenizer.
+    """
+    path = directory / "tokenizer.json"
+    verify_checksum(path)
+    try:
+        return tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
+            "model.safetensors and tokenizer.json"
+        ) from error
+    except Exception as error:  # the library raises bare Exception
+        raise UserError(
+            f"{path} is not a tokenizer file ({error}); copy the model again"
+        ) from error

@@ -1,4 +1,4 @@
-"""The tokenizer that a pretrained model was trained with, from the model's own files."""
+"""Loading the tokenizer of a pretrained model from the model's files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,25 +12,29 @@ from clearhead.text.sentencepiece_pair import SentencePiecePair
 
 
 class PretrainedTokenizer(Protocol):
-    """What all of them can do; `signs` are ids by role: pad, unk, cls, sep, mask, bos, eos."""
+    """The interface of these tokenizers.
 
-    signs: dict[str, int]
+    Attributes:
+        special_ids: the ids of the special tokens by role: pad, unk, cls, sep, mask, bos, eos.
+    """
+
+    special_ids: dict[str, int]
 
     @property
     def vocab_size(self) -> int:
-        """How many ids there are, signs included."""
+        """The number of ids, special tokens included."""
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text, with the signs that its model wants around it."""
+        """Ids of a text, between the special tokens of its model."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids; signs are left out."""
+        """The text of these ids; special tokens are dropped."""
 
     def piece(self, token_id: int) -> str:
-        """How one id is written in the vocabulary."""
+        """The token with this id, as the vocabulary spells it."""
 
     def save(self, directory: str | Path) -> None:
         """Write the files that `load_tokenizer` and `transformers` read."""
@@ -45,10 +49,10 @@ LOADERS: Mapping[str, Callable[[Path], PretrainedTokenizer]] = {
 
 
 def load_tokenizer(directory: str | Path) -> PretrainedTokenizer:
-    """The tokenizer of the model in a directory, which config.json names.
+    """The tokenizer of the model in a directory; config.json has the kind of model.
 
     Raises:
-        UserError: no such model, or its tokenizer's files are missing or broken.
+        UserError: an unknown kind of model, or the tokenizer's files are missing or damaged.
     """
     path = Path(directory) / "config.json"
     kind = str(read_json(path).get("model_type"))

@@ -1,4 +1,4 @@
-"""Marian's tokenizer: a SentencePiece model for each language, a vocabulary of their pieces."""
+"""Marian's tokenizer: a SentencePiece model for each language, and one vocabulary for both."""
 
 import json
 import re
@@ -9,20 +9,24 @@ from typing import Any, Self
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.model_files import read_json, signs_of
-from clearhead.text.pieces import without_lone_surrogates
+from clearhead.text.inputs import without_lone_surrogates
+from clearhead.text.model_files import read_json, special_tokens_of
 
-SIGNS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
-_LANGUAGE = re.compile(r">>[^<]*<<")  # models of many targets are told one: ">>fr<< Hello."
+SPECIAL_TOKENS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
+_LANGUAGE = re.compile(r">>[^<]*<<")  # the target language of a multilingual model: ">>fr<< Hello."
 
 
 class SentencePiecePair:
-    """Source text to ids with an end sign, target ids to text.
+    """Source text to ids that end with the EOS token, and target ids to text.
 
-    `target_vocab` is the target's own vocabulary, for models that have two.
+    Args:
+        source, target: the content of the two SentencePiece models.
+        vocab: the ids of the pieces.
+        target_vocab: the target's own vocabulary, for models that have two.
+        special: the special tokens by role.
 
     Raises:
-        UserError: the vocabulary lacks a sign.
+        UserError: the vocabulary lacks a special token.
     """
 
     def __init__(
@@ -31,15 +35,15 @@ class SentencePiecePair:
         target: bytes,
         vocab: Mapping[str, int],
         target_vocab: Mapping[str, int] | None = None,
-        signs: Mapping[str, str] = SIGNS,
+        special: Mapping[str, str] = SPECIAL_TOKENS,
     ) -> None:
         self._models = {"source.spm": source, "target.spm": target}
         self._reader, self._writer = _processor(source), _processor(target)
         self._vocab, self._target_vocab = dict(vocab), target_vocab and dict(target_vocab)
-        if lost := [signs[role] for role in SIGNS if signs[role] not in vocab]:
+        if lost := [special[role] for role in SPECIAL_TOKENS if special[role] not in vocab]:
             raise UserError(f"vocab.json lacks {', '.join(lost)}; it belongs to another model")
-        self.signs = {role: vocab[sign] for role, sign in signs.items() if sign in vocab}
-        self._unknown = signs["unk"]
+        self.special_ids = {role: vocab[token] for role, token in special.items() if token in vocab}
+        self._unknown = special["unk"]
         self._pieces = {number: piece for piece, number in (self._target_vocab or vocab).items()}
 
     @classmethod
@@ -51,7 +55,7 @@ class SentencePiecePair:
             _read_bytes(directory / "target.spm"),
             read_json(directory / "vocab.json"),
             read_json(directory / "target_vocab.json") if apart else None,
-            signs_of(directory, SIGNS),
+            special_tokens_of(directory, SPECIAL_TOKENS),
         )
 
     @property
@@ -61,33 +65,37 @@ class SentencePiecePair:
 
     @property
     def vocab_size(self) -> int:
-        """How many ids the source has, signs included."""
+        """The number of ids of the source, special tokens included."""
         return max(self._vocab.values()) + 1
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text in the source's language, the end sign behind them."""
+        """Ids of a text in the source language, with the EOS token."""
         code = _LANGUAGE.match(text)
         rest = text[code.end() :] if code else text
         pieces = self._reader.encode(without_lone_surrogates(rest), out_type=str)
         return self._ids([*([code[0]] if code else []), *pieces], self._vocab)
 
     def encode_target(self, text: str) -> list[int]:
-        """Ids of a text in the target's language, the end sign behind them."""
+        """Ids of a text in the target language, with the EOS token."""
         pieces = self._writer.encode(without_lone_surrogates(text), out_type=str)
         return self._ids(pieces, self._target_vocab or self._vocab)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts in the source's language."""
+        """Ids of many texts in the source language."""
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The target's text of these ids; signs are left out."""
-        signs = set(self.signs.values())
-        pieces = [self._pieces[number] for number in ids if number not in signs]
+        """The target text of these ids; special tokens are dropped."""
+        special = set(self.special_ids.values())
+        pieces = [self._pieces[number] for number in ids if number not in special]
         return str(self._writer.decode_pieces(pieces)).replace("\u2581", " ").strip()
 
     def piece(self, token_id: int) -> str:
-        """How one id of the target is written."""
+        """The target's token with this id.
+
+        Raises:
+            UserError: the vocabulary has no such id.
+        """
         if token_id not in self._pieces:
             raise UserError(
                 f"token id {token_id} is outside the vocabulary of {len(self._pieces)} tokens; "
@@ -106,7 +114,7 @@ class SentencePiecePair:
 
     def _ids(self, pieces: Sequence[str], vocab: Mapping[str, int]) -> list[int]:
         inner = [vocab.get(piece, vocab[self._unknown]) for piece in pieces]
-        return [*inner, self.signs["eos"]]
+        return [*inner, self.special_ids["eos"]]
 
 
 def _processor(model: bytes) -> Any:

@@ -1,8 +1,8 @@
 """Text to ids and back, without loss: byte-pair encoding over one joint vocabulary.
 
-Words are cut into the pieces that occur most often (Sennrich et al. 2016); what
-no piece covers is spelled out in its UTF-8 bytes, so there is no unknown token
-and any Unicode text comes back as it was (in NFC form).
+Words are split into the most frequent pieces (Sennrich et al. 2016); a character that no piece
+covers is encoded as its UTF-8 bytes, so there is no unknown token, and decoding restores any
+Unicode text (in NFC form). `EngineTokenizer` is shared with pretrained tokenizers.
 """
 
 import json
@@ -17,45 +17,106 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.pieces import ids_of, piece_of, without_lone_surrogates
+from clearhead.text.inputs import without_lone_surrogates
+from clearhead.text.model_files import read_engine
 
 SPECIALS = ("<pad>", "<s>", "</s>")
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-# Pieces never cross these borders. A space belongs to the word after it; the
-# no-break spaces of French to the ? ! : ; » after them; an elision keeps its apostrophe.
-_BORDERS = r" ?\p{L}[\p{L}\p{M}]*['’]?| ?\p{N}+|[ \u00A0\u202F]?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"
-# Where a letter and an apostrophe meet the next word. A space that stands there already is
-# followed by another, so that the way back is unique.
+# Pieces never cross these boundaries. A space belongs to the word after it; the no-break spaces of
+# French to the ? ! : ; » after them; an elision keeps its apostrophe. Each digit is a piece of its
+# own: 1987 and 408 are copied, and reordered, digit by digit.
+_BOUNDARIES = r" ?\p{L}[\p{L}\p{M}]*['’]?| ?\p{N}|[ \u00A0\u202F]?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"
+# The boundary between an elision and the next word. If a space is there, another is inserted, so
+# that decoding is unambiguous.
 _ELIDED = Regex(r"(?<=\p{L}['’])(?=[\p{L} ])")
 _ELISION_AND_SPACE = Regex(r"(?<=\p{L}['’]) (?=[\p{L} ])")
-# A character seen fewer times than the most common 400 is left to the bytes.
+# Characters that are rarer than the 400 most frequent ones are encoded as bytes.
 _ALPHABET = 400
 
 
-class Tokenizer:
-    """Byte-fallback BPE; `pad_id`, `bos_id` and `eos_id` never come out of text."""
+class EngineTokenizer:
+    """A tokenizer that an engine of `tokenizers` runs, in compiled code.
 
-    pad_id, bos_id, eos_id = 0, 1, 2
+    Args:
+        engine: normalization, pre-tokenization, model, post-processing and decoding.
+    """
 
     def __init__(self, engine: tokenizers.Tokenizer) -> None:
         self._engine = engine
 
+    @property
+    def vocab_size(self) -> int:
+        """The number of ids, special tokens included."""
+        return self._engine.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many texts, computed in parallel."""
+        sound = [without_lone_surrogates(text) for text in texts]
+        return [encoding.ids for encoding in self._engine.encode_batch_fast(sound)]
+
+    def piece(self, token_id: int) -> str:
+        """The token with this id, as the vocabulary spells it.
+
+        Raises:
+            UserError: the vocabulary has no such id.
+        """
+        piece = self._engine.id_to_token(token_id) if token_id >= 0 else None
+        if piece is None:
+            size = self._engine.get_vocab_size()
+            raise UserError(
+                f"token id {token_id} is outside the vocabulary of {size} tokens "
+                f"(0 to {size - 1}); use the tokenizer that belongs to this model"
+            )
+        return piece
+
+    def to_json(self) -> str:
+        """The content of tokenizer.json, which Hugging Face `tokenizers` reads."""
+        return self._engine.to_str(pretty=True)
+
+
+def common_characters(texts: Iterable[str], initial: str = "") -> list[str]:
+    """The characters of all texts and of `initial`, the most frequent first.
+
+    A learned tokenizer gets its alphabet from here, because the trainers of `tokenizers` break
+    ties between rare characters at random.
+    """
+    counts = Counter(initial)
+    for text in texts:
+        counts.update(unicodedata.normalize("NFC", without_lone_surrogates(text)))
+    return sorted(counts, key=lambda character: (-counts[character], character))
+
+
+class Tokenizer(EngineTokenizer):
+    """Byte-fallback BPE; encoding a text never returns `pad_id`, `bos_id` or `eos_id`.
+
+    Both languages share the vocabulary, so source and target are encoded alike.
+    """
+
+    pad_id, bos_id, eos_id = 0, 1, 2
+
     @classmethod
     def train(cls, lines: Iterable[str], vocab_size: int) -> Self:
-        """Learn `vocab_size` pieces from text in both languages (fewer if it is short).
+        """Learn `vocab_size` pieces from text in both languages (fewer if the text is short).
 
-        The same lines give the same vocabulary, in any process. They are read twice:
-        a generator, which can be read once, is held in memory.
+        The same lines give the same vocabulary, in any process. They are read twice; an iterator,
+        which can be read only once, is kept in memory.
+
+        Raises:
+            UserError: `vocab_size` leaves no room for pieces.
         """
         room = vocab_size - len(SPECIALS) - len(_BYTES)
         if room < 1:
             raise UserError(
-                f"vocab_size={vocab_size} is too small; the {len(SPECIALS)} signs and "
+                f"vocab_size={vocab_size} is too small; the {len(SPECIALS)} special tokens and "
                 f"{len(_BYTES)} bytes alone need {vocab_size - room}: give at least 300"
             )
         lines = list(lines) if isinstance(lines, Iterator) else lines
         # Half of a small vocabulary is left for pieces longer than a character.
-        alphabet = _common_characters(lines)[: max(1, min(_ALPHABET, room // 2))]
+        alphabet = common_characters(lines, " ")[: max(1, min(_ALPHABET, room // 2))]
         trainer = trainers.BpeTrainer(
             vocab_size=room,
             min_frequency=2,
@@ -71,29 +132,16 @@ class Tokenizer:
         merges = [(left, right) for left, right in learned["merges"]]
         return cls(engine_around(models.BPE(vocab, merges, byte_fallback=True)))
 
-    @property
-    def vocab_size(self) -> int:
-        """How many ids there are, signs and bytes included."""
-        return self._engine.get_vocab_size()
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text, without begin or end sign."""
-        return self.encode_batch([text])[0]
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts at once (in parallel, in compiled code)."""
-        return ids_of(self._engine, texts)
-
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids; signs are left out."""
+        """The text of these ids; special tokens are dropped."""
         return self._engine.decode([i for i in ids if i >= len(SPECIALS)])
 
     def encode_target(self, text: str) -> list[int]:
-        """The same: both languages share the pieces."""
+        """As `encode`."""
         return self.encode(text)
 
     def decode_source(self, ids: Sequence[int]) -> str:
-        """The same: both languages share the pieces."""
+        """As `decode`."""
         return self.decode(ids)
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
@@ -101,54 +149,46 @@ class Tokenizer:
         return [self.decode(ids) for ids in batch]
 
     def pieces(self, text: str) -> list[tuple[str, tuple[int, int]]]:
-        """Every piece with its (start, end) characters in the text: what a picture labels."""
+        """Each piece with its (start, end) positions in the text, for the labels of plots."""
         encoding = self._engine.encode(without_lone_surrogates(text))
         return list(zip(encoding.tokens, encoding.offsets, strict=True))
 
-    def piece(self, token_id: int) -> str:
-        """How one id is written in the vocabulary."""
-        return piece_of(self._engine, token_id)
-
-    def to_json(self) -> str:
-        """The tokenizer as Hugging Face `tokenizers` writes it."""
-        return self._engine.to_str(pretty=True)
+    def same_boundaries(self, model: models.Model) -> tokenizers.Tokenizer:
+        """An engine with another model and the word boundaries of this tokenizer."""
+        engine = engine_around(model)
+        engine.pre_tokenizer = self._engine.pre_tokenizer  # an old file may have other boundaries
+        return engine
 
     def save(self, directory: str | Path) -> None:
-        """Write tokenizer.json, the file that Hugging Face `tokenizers` reads."""
+        """Write tokenizer.json."""
         atomic_write(Path(directory) / "tokenizer.json", self.to_json() + "\n")
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
-        """Read tokenizer.json from a model directory."""
-        path = Path(directory) / "tokenizer.json"
-        try:
-            engine = tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(
-                f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
-                "model.safetensors and tokenizer.json"
-            ) from error
-        except Exception as error:  # the library raises bare Exception
-            raise UserError(
-                f"{path} is not a tokenizer file ({error}); copy the model again"
-            ) from error
+        """Read tokenizer.json from a model directory.
+
+        Raises:
+            UserError: the file is missing, damaged, or belongs to another model.
+        """
+        engine = read_engine(Path(directory))
         expected = list(range(len(SPECIALS)))
-        if [engine.token_to_id(sign) for sign in SPECIALS] != expected:
+        if [engine.token_to_id(token) for token in SPECIALS] != expected:
             raise UserError(
-                f"{path} does not begin with {', '.join(SPECIALS)}; it belongs to another model"
+                f"{directory}/tokenizer.json does not begin with {', '.join(SPECIALS)}; "
+                "it belongs to another model"
             )
         return cls(engine)
 
 
 def engine_around(model: models.Model) -> tokenizers.Tokenizer:
-    """Normalization, borders and decoding of this project around any model of pieces."""
+    """An engine with this project's normalization, word boundaries and decoding, and any model."""
     engine = tokenizers.Tokenizer(model)
     # A space before the first word and after an elision, so that "Tom" and the "oncle" of
-    # "l'oncle" are the pieces that they are elsewhere; what follows undoes both.
+    # "l'oncle" have the same pieces as elsewhere; the decoder removes both.
     engine.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(_ELIDED, " ")]
     )
-    engine.pre_tokenizer = pre_tokenizers.Split(Regex(_BORDERS), behavior="isolated")
+    engine.pre_tokenizer = pre_tokenizers.Split(Regex(_BOUNDARIES), behavior="isolated")
     engine.decoder = decoders.Sequence(
         [
             decoders.ByteFallback(),
@@ -158,11 +198,3 @@ def engine_around(model: models.Model) -> tokenizers.Tokenizer:
         ]
     )
     return engine
-
-
-def _common_characters(lines: Iterable[str]) -> list[str]:
-    # Counted here because the trainer breaks ties between rare characters at random.
-    counts = Counter(" ")
-    for line in lines:
-        counts.update(unicodedata.normalize("NFC", without_lone_surrogates(line)))
-    return sorted(counts, key=lambda character: (-counts[character], character))

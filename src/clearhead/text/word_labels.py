@@ -1,45 +1,54 @@
-"""From labels of words to labels of pieces, and back.
-
-A word may be several pieces. Its first piece carries the label, the others none (Devlin et al.
-2018, section 5.3): each word then counts once, however rare and cut up it is.
-"""
+"""Tokens and the words that they belong to: positions in a text, and labels of words."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 Label = TypeVar("Label")
 
 
-def first_pieces(owners: Sequence[int | None]) -> list[int]:
-    """Where each word's first piece stands, for the words that have one.
+class Place(NamedTuple):
+    """The position of a token in its text, text[start:end], and the index of its word."""
 
-    `owners` is what a tokenizer's `encode_words` says: of which word each piece is.
+    start: int
+    end: int
+    word: int
+
+
+def first_pieces(owners: Sequence[int | None]) -> list[int]:
+    """The index of each word's first token, for the words that have one.
+
+    Args:
+        owners: the index of each token's word, from a tokenizer's `encode_words`.
     """
     return [
-        place
-        for place, word in enumerate(owners)
-        if word is not None and (place == 0 or owners[place - 1] != word)
+        index
+        for index, word in enumerate(owners)
+        if word is not None and (index == 0 or owners[index - 1] != word)
     ]
 
 
 def spread(labels: Sequence[Label], owners: Sequence[int | None], nothing: Label) -> list[Label]:
-    """A label for every piece: the word's on its first piece, `nothing` on all others."""
+    """Labels of words to labels of tokens: the word's on its first token, `nothing` on all others.
+
+    So each word counts once, into however many tokens it is split (Devlin et al. 2018,
+    section 5.3).
+    """
     spread_out = [nothing] * len(owners)
-    for place in first_pieces(owners):
-        word = owners[place]
+    for index in first_pieces(owners):
+        word = owners[index]
         assert word is not None
-        spread_out[place] = labels[word]
+        spread_out[index] = labels[word]
     return spread_out
 
 
 def gather(labels: Sequence[Label], owners: Sequence[int | None], words: int) -> list[Label | None]:
-    """A label for every word: that of its first piece; None for a word without a piece.
+    """Labels of tokens to labels of words: that of the first token; None for a word without tokens.
 
-    Such a word is one that was cut off, or one of characters that the tokenizer throws away.
+    Such a word was cut off, or has only characters that the tokenizer drops.
     """
     found: list[Label | None] = [None] * words
-    for place in first_pieces(owners):
-        word = owners[place]
-        if word is not None and place < len(labels):
-            found[word] = labels[place]
+    for index in first_pieces(owners):
+        word = owners[index]
+        if word is not None and index < len(labels):
+            found[word] = labels[index]
     return found

@@ -1,1 +1,1 @@
-"""From a recipe to a model directory; `clearhead.training.session` is the door."""
+"""Training, from a recipe to a model directory; start reading at `clearhead.training.session`."""

@@ -1,39 +1,44 @@
-"""What a run says goes to the console and, with the time, to its train.log."""
+"""The console and train.log of a run: log lines, and on a terminal a progress bar below them."""
 
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
 
 from clearhead.errors import UserError
 
 log = logging.getLogger("clearhead")
 
-# On stderr, wherever that leads at the moment; rich itself looks at NO_COLOR. What a corpus is
-# called stays as it is: grammar:train:2000 holds no picture of a train.
+# On the standard error of the moment; rich itself respects NO_COLOR. Without emoji, because a
+# corpus may be called grammar:train:2000.
 CONSOLE = Console(stderr=True, highlight=False, emoji=False)
-# Records that the progress bar shows already, so that only train.log wants them.
+# Records that the progress bar already shows: they are written to train.log only.
 STEPS = "clearhead.train.steps"
+REFRESH = 5  # times a second
 
 
 def on_terminal() -> bool:
-    """Whether a moving progress bar makes sense."""
+    """Whether standard error can show a progress bar."""
     return sys.stderr.isatty() and not CONSOLE.is_dumb_terminal
 
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """Within, the log goes to stderr, above the progress bar if there is one."""
+    """Within, log records go to standard error, above the progress bar if there is one."""
     with _attached(_ConsoleHandler()):
         yield
 
 
 @contextmanager
 def kept(path: Path) -> Iterator[None]:
-    """Within, the log goes to `path`, after what stands there.
+    """Within, log records are appended to the file `path`, with the time.
 
     Raises:
         UserError: the file cannot be opened.
@@ -64,10 +69,39 @@ def _attached(handler: logging.Handler) -> Iterator[None]:
 
 class _ConsoleHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        if not (record.name == STEPS and on_terminal()):
+        if record.name == STEPS and on_terminal():
+            return
+        with suppress(OSError):  # a full disk under standard error must not end the training
             CONSOLE.print(self.format(record), markup=False, soft_wrap=True)
 
 
 class _FileHandler(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
-        """A full disk must not cover the screen with tracebacks: the checkpoint will say it."""
+        """Ignore a full disk: writing the checkpoint will report it."""
+
+
+class ProgressBar:
+    """Within, two lines below the log show the steps and the newest measurements."""
+
+    def __init__(self, steps: int) -> None:
+        self.progress = Progress(
+            TextColumn("step"), MofNCompleteColumn(), BarColumn(None), TaskProgressColumn(),
+            console=CONSOLE, expand=True,
+        )  # fmt: skip
+        self.task = self.progress.add_task("", total=steps)
+        self.text = Text("first step …", no_wrap=True, overflow="ellipsis")
+        self.live = Live(
+            Group(self.progress, self.text), console=CONSOLE, refresh_per_second=REFRESH
+        )
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.live.stop()
+
+    def show(self, step: int, line: str) -> None:
+        """Show `step`, and `line` with its measurements."""
+        self.progress.update(self.task, completed=step)
+        self.text.plain = line

@@ -1,90 +1,75 @@
-"""The picture of a run: loss, perplexity, the task's own score and learning rate."""
+"""curves.png of a run: loss, perplexity, the task's metric and the learning rate."""
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from clearhead.files import atomic_save
-from clearhead.training.task import Score
+from clearhead.files import atomic_write
+from clearhead.training.task import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Told apart by readers with any colour vision (Okabe and Ito 2008), and by shape.
-COLOURS = {"train": "#0072B2", "dev": "#D55E00", "average": "#009E73"}
-Corner = Literal["upper right", "lower right", "lower center"]
-LEGENDS: dict[str, Corner] = {
-    "loss": "upper right",
-    "ppl": "upper right",
-    "lr": "lower center",
-}
-OF_A_SCORE: Corner = "lower right"
-GREY = "#666666"
 Records = Iterable[dict[str, Any]]
+TRAIN, DEV, AVERAGE = "train", "dev", "average"
+LABELS = {TRAIN: "training", DEV: "validation", AVERAGE: "average of snapshots"}
 
 
-def draw_curves(records: Records, path: Path, score: Score) -> None:
+def draw_curves(records: Records, path: Path, metric: Metric) -> None:
     """Draw the records of metrics.jsonl into a PNG file.
 
     Raises:
         UserError: the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # no window, on any machine
+    # Here, because most imports of this package draw nothing.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.ticker import StrMethodFormatter
+
+    from clearhead.plot_style import in_style, plain_log_ticks
 
     rows = list(records)
-    figure = Figure(figsize=(10, 6.4))
-    axes = figure.subplots(2, 2, sharex=True).flat
-    _panel(axes[0], rows, "loss", "Loss (nats; train: as it is made smaller)", ("train", "dev"))
-    _panel(axes[1], rows, "ppl", "Perplexity", ("train", "dev", "average"))
-    _panel(axes[2], rows, score.key, score.title, ("dev", "average"))
-    _panel(axes[3], rows, "lr", "Learning rate", ("train",))
-    if axes[1].lines:
-        _logarithmic(axes[1])
-    axes[2].set_ylim(bottom=0)
-    axes[3].set_ylim(bottom=0)
-    axes[3].yaxis.set_major_formatter(StrMethodFormatter("{x:.2g}"))
-    axes[0].set_xlim(left=0)
-    for panel in (axes[2], axes[3]):
-        panel.set_xlabel("step", color=GREY)
-    figure.subplots_adjust(left=0.06, right=0.98, bottom=0.08, top=0.95, wspace=0.17, hspace=0.18)
-    FigureCanvasAgg(figure)
-    atomic_save(path, lambda temporary: figure.savefig(temporary, format="png", dpi=120))
+    with in_style():
+        figure = Figure(figsize=(10, 6.4))
+        loss, ppl, score, lr = figure.subplots(2, 2, sharex=True).flat
+        _panel(loss, rows, "loss", "Loss (training loss includes label smoothing)", (TRAIN, DEV))
+        _panel(ppl, rows, "ppl", "Perplexity", (TRAIN, DEV, AVERAGE))
+        _panel(score, rows, metric.key, metric.title, (DEV, AVERAGE))
+        _panel(lr, rows, "lr", "Learning rate", (TRAIN,))
+        loss.set_ylabel("nats per token")
+        if ppl.lines:
+            ppl.set_yscale("log")
+            plain_log_ticks(ppl.yaxis)
+        for axes in (score, lr):
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("step")
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+        lr.yaxis.set_major_formatter("{x:g}")
+        loss.set_xlim(left=0)
+        FigureCanvasAgg(figure)
+        # Drawn in memory: a kill while drawing must not leave an incomplete file.
+        content = io.BytesIO()
+        figure.savefig(content, format="png", dpi=120)
+    atomic_write(path, content.getvalue())
 
 
 def _panel(
     axes: "Axes", records: list[dict[str, Any]], key: str, title: str, kinds: tuple[str, ...]
 ) -> None:
+    from clearhead.plot_style import BLUE, GREEN, ORANGE, quiet_grid
+
+    styles: dict[str, dict[str, Any]] = {
+        TRAIN: {"color": BLUE},
+        DEV: {"color": ORANGE, "marker": "o", "markersize": 4.5},
+        # One point at the end of the run.
+        AVERAGE: {"color": GREEN, "marker": "*", "markersize": 13, "linestyle": "", "zorder": 5},
+    }
     for kind in kinds:
         chosen = [r for r in records if r["kind"] == kind and r.get(key) is not None]
         if chosen:
             steps, values = [r["step"] for r in chosen], [r[key] for r in chosen]
-            _curve(axes, kind, steps, values, f"{values[-1]:.4g}")
-    axes.set_title(title, loc="left", fontsize=11)
-    axes.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=GREY)
+            axes.plot(steps, values, label=f"{LABELS[kind]}: {values[-1]:.4g}", **styles[kind])
+    axes.set_title(title)
+    quiet_grid(axes)
     if axes.lines:
-        axes.legend(frameon=False, fontsize=9, loc=LEGENDS.get(key, OF_A_SCORE))
-
-
-def _curve(axes: "Axes", kind: str, steps: list[int], values: list[float], last: str) -> None:
-    style: dict[str, Any] = {"color": COLOURS[kind], "label": f"{kind}: {last}"}
-    if kind == "train":
-        axes.plot(steps, values, linewidth=1.6, **style)
-    elif kind == "dev":
-        axes.plot(steps, values, marker="o", markersize=4.5, linewidth=1.6, **style)
-    else:  # one averaged model at the end: a star upon the curve
-        axes.plot(steps, values, marker="*", markersize=13, linestyle="none", zorder=5, **style)
-
-
-def _logarithmic(axes: "Axes") -> None:
-    """Equal factors are equal distances; ticks in plain numbers."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.legend(fontsize=9)

@@ -1,4 +1,4 @@
-"""What a run that learns a language from plain text is made of: causal (GPT) or masked (BERT)."""
+"""The settings of language models: causal (GPT) or masked (BERT)."""
 
 from typing import Literal
 
@@ -13,66 +13,69 @@ class LanguageData(Data):
     """Where the text comes from (`clearhead.data.texts` reads it)."""
 
     train: str = Field(
-        "measured:200000", description="a text file, grammar:SPLIT:COUNT or measured:COUNT"
+        "measured:200000",
+        description="training corpus: a text file, grammar:SPLIT:COUNT or measured:COUNT",
     )
-    dev: str = Field("", description="text to be judged on; empty: a share of train")
-    unit: Unit = Field("paragraph", description="what counts as one text: a paragraph or a line")
-    held_out: float = Field(
-        0.05, gt=0, le=0.5, description="share of train that is judged on where there is no dev"
+    dev: str = Field("", description="validation corpus; empty: a fraction of train")
+    unit: Unit = Field("paragraph", description="what is one text")
+    dev_share: float = Field(
+        0.05, gt=0, le=0.5, description="fraction of train for validation, if dev is empty"
     )
 
 
 class LanguageVocabulary(Section):
-    """The tokenizer, learned from the text unless a model is named whose own serves."""
+    """The tokenizer: trained on the corpus, or that of `model.path`."""
 
-    size: int = Field(8000, ge=100)
-    texts: int = Field(1_000_000, gt=0, description="learned from the first so many texts")
+    size: int = Field(8000, ge=100, description="number of tokens")
+    texts: int = Field(1_000_000, gt=0, description="number of texts on which it is trained")
 
 
 class LanguageModel(Section):
     """The sizes, or a model to start from, which then decides them."""
 
-    d_model: int = Field(256, gt=0)
-    layers: int = Field(4, gt=0)
-    h: int = Field(4, gt=0)
-    d_ff: int = Field(1024, gt=0)
-    dropout: float = Field(0.1, ge=0, lt=1)
-    activation: str = Field("gelu", description="GPT-2's own, gelu_new, is slower on a CPU")
-    seq_len: int = Field(
-        128, gt=2, description="tokens a block, and the longest text the model reads"
+    d_model: int = Field(256, gt=0, description="width of the hidden vectors")
+    layers: int = Field(4, gt=0, description="number of blocks")
+    h: int = Field(4, gt=0, description="number of attention heads")
+    d_ff: int = Field(1024, gt=0, description="width of the feed-forward networks")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout rate")
+    activation: str = Field(
+        "gelu", description="activation function; gelu_new, that of GPT-2, is slower on a CPU"
     )
+    seq_len: int = Field(128, gt=2, description="number of positions: the longest text, in tokens")
     path: str | None = Field(
-        None, description="go on training this model (a directory, or a name on the hub)"
+        None, description="model to continue training: a directory or a name on the hub"
     )
 
 
 class LanguageOptimizer(Optimizer):
-    """As for translation, but nothing is smoothed: a perplexity is wanted."""
+    """As for translation, without label smoothing, because the metric is perplexity."""
 
-    schedule: Shape = "trapezoid"
+    schedule: Shape = Field("trapezoid", description="learning rate after the warm-up")
 
 
 class LanguageRun(Run):
-    """With what concerns text in blocks."""
+    """With the settings for packed text."""
 
-    dev_texts: int = Field(1000, gt=0, description="the first so many texts of dev are judged")
+    dev_texts: int = Field(1000, gt=0, description="number of validation texts")
     average: int = Field(0, ge=0, description="snapshots averaged into the final model; 0: none")
 
 
 class CausalRun(LanguageRun):
-    """What `best` goes by: the perplexity."""
+    """Perplexity selects the best checkpoint."""
 
-    metric: Literal["loss"] = Field("loss", description="what `best` and patience go by")
+    metric: Literal["loss"] = Field("loss", description="metric that selects the best checkpoint")
 
 
 class MaskedRun(LanguageRun):
-    """What `best` goes by: the perplexity, or the share of hidden words that are found."""
+    """Perplexity, or the accuracy on masked tokens, selects the best checkpoint."""
 
-    metric: Literal["loss", "accuracy"] = Field("loss", description="as for `best` and patience")
+    metric: Literal["loss", "accuracy"] = Field(
+        "loss", description="metric that selects the best checkpoint"
+    )
 
 
 class LanguageRecipe(Recipe):
-    """What both have in common."""
+    """The settings that both have."""
 
     data: LanguageData = LanguageData()
     vocabulary: LanguageVocabulary = LanguageVocabulary()
@@ -82,14 +85,14 @@ class LanguageRecipe(Recipe):
 
 
 class CausalRecipe(LanguageRecipe):
-    """A language model that says what comes next."""
+    """A language model that predicts the next token."""
 
-    task: Literal["causal"] = "causal"
+    task: Literal["causal"] = Field("causal", description="the task")
     run: CausalRun = CausalRun()
 
 
 class MaskedRecipe(LanguageRecipe):
-    """A language model that says what is hidden."""
+    """A language model that predicts masked tokens."""
 
-    task: Literal["masked"] = "masked"
+    task: Literal["masked"] = Field("masked", description="the task")
     run: MaskedRun = MaskedRun()

@@ -1,4 +1,9 @@
-"""What training makes smaller: smoothed cross-entropy of the true translation."""
+r"""The training objective of translation: label-smoothed cross-entropy, with or without R-Drop.
+
+The losses over a vocabulary exist twice: as the formulas, and fused with the projection into one
+operation. Both take the projection and (tokens, d_model) hidden states, and return the summed
+loss, which carries the gradient, and the summed negative log-likelihood of the labels.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,20 +12,106 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from clearhead.blocks import ProjectionLayer, TiedProjection
 from clearhead.blocks.masks import decoder_mask, padding_mask, shift_right
-from clearhead.data.batch import Batch
+from clearhead.data.batching import Batch
 from clearhead.fast.agreement import projected_agreement
 from clearhead.fast.loss import projected_cross_entropy
 from clearhead.models.transformer import Transformer
-from clearhead.training.lengths import in_steps
 
 Ids = NDArray[np.int64]
+Sums = tuple[Tensor, Tensor]
+
+
+class TokenLosses(NamedTuple):
+    """The losses over a vocabulary that an engine uses."""
+
+    # arguments: projection, hidden states, labels, smoothing
+    cross_entropy: Callable[[nn.Module, Tensor, Tensor, float], Sums]
+    # the same for two passes, and the weight of the divergence
+    r_drop: Callable[[nn.Module, Tensor, Tensor, float, float], Sums]
+
+
+def cross_entropy(projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float) -> Sums:
+    r"""Label-smoothed cross-entropy of the projection's log-probabilities (paper, section 5.4).
+
+    .. math:: L = -(1 - s) \log p_y - s \, \tfrac{1}{V} \textstyle\sum_v \log p_v
+
+    Why smoothing: a target that gives every other token a little probability keeps the model
+    from becoming overconfident; perplexity gets worse, BLEU better.
+
+    Shape:
+        hidden: (tokens, d_model), labels: (tokens,) ids -> two scalars
+    """
+    return _smoothed(_log_probabilities(projection, hidden), labels, smoothing)
+
+
+def r_drop(
+    projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float, weight: float
+) -> Sums:
+    r"""Cross-entropy of two passes, and the symmetric divergence of their predictions p and q.
+
+    .. math:: L(p) + L(q) + \tfrac{\alpha}{2} \left( KL(p \| q) + KL(q \| p) \right)
+
+    R-Drop (Liang et al. 2021, equation 4).
+
+    Shape:
+        hidden: (2 · tokens, d_model), labels: (2 · tokens,), the first pass, then the second
+        -> two scalars
+    """
+    log_p = _log_probabilities(projection, hidden)
+    loss, nll = _smoothed(log_p, labels, smoothing)
+    p, q = log_p.chunk(2)
+    divergence = ((p.exp() - q.exp()) * (p - q)).sum()  # KL(p ‖ q) + KL(q ‖ p)
+    return loss + weight / 2 * divergence, nll
+
+
+def fused_cross_entropy(
+    projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float
+) -> Sums:
+    """`cross_entropy` in one operation; a projection of another class is called as it is."""
+    if type(projection) not in (ProjectionLayer, TiedProjection):
+        return cross_entropy(projection, hidden, labels, smoothing)
+    return projected_cross_entropy(hidden, *_weight_and_bias(projection), labels, smoothing)
+
+
+def fused_r_drop(
+    projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float, weight: float
+) -> Sums:
+    """`r_drop` in one operation; a projection of another class is called as it is."""
+    if type(projection) not in (ProjectionLayer, TiedProjection):
+        return r_drop(projection, hidden, labels, smoothing, weight)
+    matrix = _weight_and_bias(projection)
+    return projected_agreement(hidden, *matrix, labels, smoothing, weight)
+
+
+READABLE_LOSSES = TokenLosses(cross_entropy, r_drop)
+FUSED_LOSSES = TokenLosses(fused_cross_entropy, fused_r_drop)
+
+
+def _log_probabilities(projection: nn.Module, hidden: Tensor) -> Tensor:
+    log_p = projection(hidden)  # (tokens, d_model) -> (tokens, vocab)
+    return log_p.to(torch.promote_types(log_p.dtype, torch.float32))  # sums need float32
+
+
+def _smoothed(log_p: Tensor, labels: Tensor, smoothing: float) -> Sums:
+    nll = -log_p.gather(1, labels[:, None]).sum()
+    uniform = -log_p.mean(dim=1).sum()
+    return (1 - smoothing) * nll + smoothing * uniform, nll.detach()
+
+
+def _weight_and_bias(projection: nn.Module) -> tuple[Tensor, Tensor]:
+    """-> (vocab, d_model), (vocab,)"""
+    if isinstance(projection, TiedProjection):
+        weight, bias = projection.table.weight, projection.bias
+        return weight, weight.new_zeros(len(weight)) if bias is None else bias
+    return projection.get_parameter("proj.weight"), projection.get_parameter("proj.bias")
 
 
 class Losses(NamedTuple):
-    """Sums over what is predicted in a batch: target tokens, padding excepted."""
+    """Sums over the predicted tokens of a batch, without padding."""
 
     smoothed: Tensor  # carries the gradient
     nll: Tensor  # plain negative log-likelihood; exp of its mean is the perplexity
@@ -31,65 +122,88 @@ TranslationObjective = Callable[[Transformer, Batch], Losses]
 
 
 def make_objective(
-    smoothing: float, consistency: float, length_step: int = 1
+    smoothing: float,
+    r_drop: float,
+    length_multiple: int = 1,
+    losses: TokenLosses = FUSED_LOSSES,
 ) -> TranslationObjective:
-    """Plain teacher forcing, or, with a consistency above 0, twice and in agreement.
+    """Teacher forcing, or R-Drop if its weight `r_drop` is above 0.
 
-    Both sides of a batch are padded to multiples of `length_step`.
+    Source and target are padded to multiples of `length_multiple`.
     """
-    loss = partial(translation_loss, smoothing=smoothing)
-    if consistency:
-        loss = partial(consistent_loss, smoothing=smoothing, consistency=consistency)
+    loss = partial(translation_loss, smoothing=smoothing, losses=losses)
+    if r_drop:
+        loss = partial(r_drop_loss, smoothing=smoothing, weight=r_drop, losses=losses)
 
-    def of_batch(model: Transformer, batch: Batch) -> Losses:
+    def objective(model: Transformer, batch: Batch) -> Losses:
         longest, pad_id = model.config.src_seq_len, model.config.pad_id
         source, target = (
-            in_steps(side, length_step, longest, pad_id) for side in (batch.source, batch.target)
+            pad_to_multiple(ids, length_multiple, longest, pad_id)
+            for ids in (batch.source, batch.target)
         )
         return loss(model, source, target)
 
-    return of_batch
+    return objective
 
 
-def translation_loss(model: Transformer, source: Ids, target: Ids, smoothing: float) -> Losses:
-    """Teacher forcing: every target position predicts its token from the true ones before it.
+def pad_to_multiple(ids: Ids, multiple: int, longest: int, pad_id: int) -> Ids:
+    """(batch, length) padded to the next multiple, but to no more than `longest`."""
+    length = ids.shape[1]
+    more = min(-(-length // multiple) * multiple, longest) - length
+    return ids if more <= 0 else np.pad(ids, ((0, 0), (0, more)), constant_values=pad_id)
+
+
+def translation_loss(
+    model: Transformer,
+    source: Ids,
+    target: Ids,
+    smoothing: float,
+    losses: TokenLosses = FUSED_LOSSES,
+) -> Losses:
+    """Teacher forcing: each target token is predicted from the true tokens before it.
 
     Shape:
-        source: (batch, src_len), target: (batch, tgt_len), ids that end with eos, then pad
+        source: (batch, src_len), target: (batch, tgt_len), ids that end with EOS, then padding
     """
     hidden, labels = predict(model, source, target)
-    smoothed, nll = projected_cross_entropy(hidden, *_projection(model), labels, smoothing)
+    smoothed, nll = losses.cross_entropy(model.projection_layer, hidden, labels, smoothing)
     return Losses(smoothed, nll, len(labels))
 
 
-def consistent_loss(
-    model: Transformer, source: Ids, target: Ids, smoothing: float, consistency: float
+def r_drop_loss(
+    model: Transformer,
+    source: Ids,
+    target: Ids,
+    smoothing: float,
+    weight: float,
+    losses: TokenLosses = FUSED_LOSSES,
 ) -> Losses:
-    r"""Two passes that dropout makes different shall say the same (R-Drop, Liang et al. 2021).
+    r"""Two passes with different dropout should give the same predictions (Liang et al. 2021).
 
     .. math:: \tfrac{1}{2} (L_1 + L_2) + \tfrac{\alpha}{2} \cdot
               \tfrac{1}{2} \left( KL(p_1 \| p_2) + KL(p_2 \| p_1) \right)
 
-    For a wide model that knows its sentences by heart: one that does not yet, narrow or early in
-    its training, learns the less for it. A step costs two passes, and both through the vocabulary.
+    It helps a wide model that has memorised its training sentences; a narrow model, or one early
+    in its training, learns less with it. A step computes two passes.
 
     Shape:
-        as `translation_loss`
+        source: (batch, src_len), target: (batch, tgt_len)
     """
-    twice = [np.concatenate([side, side]) for side in (source, target)]
+    twice = [np.concatenate([ids, ids]) for ids in (source, target)]
     hidden, labels = predict(model, *twice)
-    both, nll = projected_agreement(hidden, *_projection(model), labels, smoothing, consistency)
+    projection = model.projection_layer
+    both, nll = losses.r_drop(projection, hidden, labels, smoothing, weight)
     return Losses(both / 2, nll / 2, len(labels) // 2)
 
 
 def predict(model: Transformer, source: Ids, target: Ids) -> tuple[Tensor, Tensor]:
-    """What the model knows at each place before it hears the label, and the label.
+    """The decoder's output and the label at each target position that is not padding.
 
     Shape:
-        -> (tokens, d_model), (tokens,): no work for padding
+        source: (batch, src_len), target: (batch, tgt_len) -> (tokens, d_model), (tokens,)
     """
-    config, device = model.config, _projection(model)[0].device
-    src, labels = (torch.from_numpy(side).to(device) for side in (source, target))
+    config, device = model.config, next(model.parameters()).device
+    src, labels = (torch.from_numpy(ids).to(device) for ids in (source, target))
     src_mask = padding_mask(src, config.pad_id)
     tgt = shift_right(labels, config.bos_id)
     hidden = model.decode(
@@ -97,8 +211,3 @@ def predict(model: Transformer, source: Ids, target: Ids) -> tuple[Tensor, Tenso
     )
     real = labels != config.pad_id
     return hidden[real], labels[real]  # (batch, tgt_len, d_model) -> (tokens, d_model)
-
-
-def _projection(model: Transformer) -> tuple[Tensor, Tensor]:
-    project = model.projection_layer.get_parameter
-    return project("proj.weight"), project("proj.bias")

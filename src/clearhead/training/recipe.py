@@ -1,77 +1,109 @@
-"""What every training run is made of: the record that a YAML file fills.
+"""The settings that all training runs have; a YAML file sets them.
 
-Each task adds its own sections and defaults (`translation_recipe`, `language_recipe`).
-Every key has a default, every default is shown by ``clearhead train --show-config``,
-and a key that is not there is an error that names the nearest one.
+Each task adds its own sections and defaults (`translation_recipe`, `language_recipe`,
+`finetuning_recipe`). Each key has a default and a description, which
+``clearhead train --show-config`` prints; an unknown key is an error that names the nearest one.
 """
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from clearhead.training.precision import Precision
+from clearhead.training.device_settings import EngineChoice, Precision
 from clearhead.training.schedule import Shape
+
+LARGEST_NUMBER = 2**62
+Share = Annotated[float, Field(ge=0, lt=1)]
+# The names of earlier versions, which are still read.
+RENAMED_KEYS = {
+    "data.made_up": "data.synthetic_names",
+    "data.held_out": "data.dev_share",
+    "tune.how": "tune.method",
+    "optimizer.consistency": "optimizer.r_drop",
+    "run.recompute": "run.gradient_checkpointing",
+}
 
 
 class Section(BaseModel):
-    """Frozen; unknown keys are refused."""
+    """A section of a recipe: immutable, without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _usable(cls, value: Any) -> Any:
+        """Refuse numbers and texts that numpy, torch and file names cannot represent."""
+        if type(value) is int and abs(value) > LARGEST_NUMBER:
+            raise ValueError(f"expected a whole number of at most {LARGEST_NUMBER:,}")
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("expected a text without null characters")
+        return value
 
 
 class Data(Section):
-    """Where the texts come from."""
+    """The corpora."""
 
-    train: str = Field("", description="corpus to learn from")
-    dev: str = Field("", description="corpus to be judged on during training")
-    attribution: str = Field("", description="whose data it is; goes into the model's README.md")
+    train: str = Field("", description="training corpus")
+    dev: str = Field("", description="validation corpus")
+    attribution: str = Field(
+        "", description="source and licence of the data, for the model's README.md"
+    )
 
 
 class Optimizer(Section):
     """Adam and its learning rate (paper, section 5.3), or Muon for the layers' matrices."""
 
     name: Literal["adam", "muon"] = Field(
-        "adam", description="muon: more learned in a step, a step costs more"
+        "adam", description="muon learns more in each step, and each step takes longer"
     )
-    schedule: Shape = "inverse_sqrt"
-    peak_lr: float = Field(1.5e-3, gt=0)
-    warmup: int = Field(1000, ge=0, description="steps")
-    betas: tuple[float, float] = (0.9, 0.98)
-    eps: float = Field(1e-9, gt=0)
+    schedule: Shape = Field("inverse_sqrt", description="learning rate after the warm-up")
+    peak_lr: float = Field(1.5e-3, gt=0, description="highest learning rate")
+    warmup: int = Field(1000, ge=0, description="steps until the highest learning rate")
+    betas: tuple[Share, Share] = Field((0.9, 0.98), description="decay rates of Adam's moments")
+    eps: float = Field(1e-9, gt=0, description="Adam's epsilon")
     weight_decay: float = Field(
-        0.0, ge=0, description="times the learning rate: the share that a weight loses in a step"
+        0.0, ge=0, description="decoupled weight decay, multiplied by the learning rate"
     )
-    clip_norm: float = Field(1.0, ge=0, description="0: gradients are not clipped")
+    clip_norm: float = Field(1.0, ge=0, description="largest gradient norm; 0: no clipping")
 
 
 class Run(Section):
-    """How long, how large the steps, what is kept."""
+    """Length of the run, batches, device, evaluation and checkpoints."""
 
-    steps: int = Field(5000, gt=0)
-    batch_tokens: int = Field(4096, gt=0, description="tokens a batch, padding included, each side")
-    accumulate: int = Field(1, gt=0, description="batches a step")
-    seed: int = 1
-    device: str = "auto"
-    precision: Precision = "auto"
-    threads: int = Field(0, ge=0, description="0: as many as the machine has")
-    compile: bool = Field(False, description="torch.compile the model")
-    recompute: bool = Field(
-        False, description="layers forget their insides and compute them again for the gradient"
+    steps: int = Field(5000, gt=0, description="optimizer steps")
+    batch_tokens: int = Field(
+        4096, gt=0, description="tokens in a batch, padding included, on each side"
     )
-    log_every: int = Field(50, gt=0, description="steps")
-    eval_every: int = Field(500, gt=0, description="steps")
-    save_every: int = Field(500, gt=0, description="steps")
-    metric: str = Field("loss", description="what `best` and patience go by")
-    patience: int = Field(0, ge=0, description="evaluations without a better one; 0: never stop")
-    samples: int = Field(3, ge=0, description="what is shown of the model at each evaluation")
+    accumulate: int = Field(1, gt=0, le=10_000, description="batches whose gradients form one step")
+    seed: int = Field(1, description="of initialisation, dropout and the order of the batches")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:N or mps")
+    precision: Precision = Field(
+        "auto", description="number format; auto: bfloat16 where the processor multiplies it"
+    )
+    engine: EngineChoice = Field(
+        "auto", description="readable: only the block files; fast: faster leaf operations"
+    )
+    threads: int = Field(0, ge=0, le=4096, description="processor cores; 0: all")
+    compile: bool = Field(False, description="compile the model with torch.compile")
+    gradient_checkpointing: bool = Field(
+        False, description="recompute activations in the backward pass, to save memory"
+    )
+    log_every: int = Field(50, gt=0, description="steps between two log lines")
+    eval_every: int = Field(500, gt=0, description="steps between two validations")
+    save_every: int = Field(500, gt=0, description="steps between two checkpoints")
+    metric: str = Field("loss", description="metric that selects the best checkpoint")
+    patience: int = Field(
+        0, ge=0, description="stop after so many validations without a better one; 0: never"
+    )
+    samples: int = Field(3, ge=0, description="model outputs that each validation shows")
     average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")
-    tensorboard: bool = False
+    tensorboard: bool = Field(False, description="write TensorBoard logs")
 
 
 class Recipe(Section):
     """A whole run, of any task."""
 
-    task: str
+    task: str = Field(description="the task")
     data: Data
     optimizer: Optimizer
     run: Run

@@ -1,63 +1,63 @@
-"""What a run shows while it goes on: progress, evaluations, samples, curves."""
+"""What a run reports: steps, validations, samples, curves, and TensorBoard's files."""
 
 import logging
 from contextlib import ExitStack
+from pathlib import Path
 from textwrap import indent
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from clearhead.training.checkpoint import Progress
-from clearhead.training.console import STEPS, on_terminal
+from clearhead.errors import UserError
+from clearhead.training.console import STEPS, ProgressBar, on_terminal
 from clearhead.training.curves import draw_curves
-from clearhead.training.logbook import Logbook
-from clearhead.training.measures import Meter, StepReport, clock, perplexity
-from clearhead.training.memory import peak_memory, peak_resident
-from clearhead.training.progress_bar import ProgressBar
+from clearhead.training.metrics import (
+    Meter,
+    MetricsFile,
+    Progress,
+    StepReport,
+    clock,
+    peak_memory,
+    peak_resident,
+    perplexity,
+)
 from clearhead.training.recipe import Recipe
 from clearhead.training.run_directory import RunDirectory
-from clearhead.training.task import Score, Verdict
-from clearhead.training.tensorboard import Board, open_board
+from clearhead.training.task import Metric, ValidationResult
 
 log = logging.getLogger("clearhead.train")
 steps_log = logging.getLogger(STEPS)
 
 
 class Reporter:
-    """A record in metrics.jsonl and a line every `log_every` steps; on a terminal a bar."""
+    """Every `log_every` steps a record in metrics.jsonl and a log line; a bar on a terminal."""
 
     def __init__(
         self,
         recipe: Recipe,
         run: RunDirectory,
-        logbook: Logbook,
+        metrics: MetricsFile,
         progress: Progress,
-        score: Score,
+        metric: Metric,
     ) -> None:
-        self.settings, self.run, self.score = recipe.run, run, score
-        self.logbook, self.progress = logbook, progress
+        self.settings, self.run, self.metric = recipe.run, run, metric
+        self.metrics, self.progress = metrics, progress
         self.bar: ProgressBar | None = None
-        self.board: Board | None = None
+        self.tensorboard: Any = None
         if self.settings.tensorboard:
-            self.board = open_board(run.root / "tensorboard", progress.step)
+            self.tensorboard = open_tensorboard(run.root / "tensorboard", progress.step)
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
         if on_terminal():
             self.bar = self._open.enter_context(ProgressBar(self.settings.steps))
-        if self.board:
-            self._open.callback(self.board.close)
+        if self.tensorboard:
+            self._open.callback(self.tensorboard.close)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._open.close()
 
     def step(self, report: StepReport) -> None:
-        """Show a step; every `log_every` of them become a line and a record."""
+        """Report a step: on the bar, and every `log_every` steps as a line and a record."""
         meter = self.progress.meter
         left = (self.settings.steps - report.step) * meter.seconds / meter.steps
         line = _line(report, meter, clock(left), self.progress.skipped)
@@ -77,21 +77,26 @@ class Reporter:
         self._record("train", values)
         self.progress.meter = Meter()
 
-    def verdict(self, verdict: Verdict, better: bool) -> None:
-        """Show an evaluation and some of its samples; draw the curves anew."""
+    def validation(self, result: ValidationResult, better: bool) -> None:
+        """Report a validation and its samples, and draw the curves."""
         mark = ", the best so far" if better else ""
-        log.info("step %d: dev %s%s", self.progress.step, self._judged("dev", verdict), mark)
-        for sample in verdict.samples:
+        log.info("step %d: dev %s%s", self.progress.step, self._scores("dev", result), mark)
+        for sample in result.samples:
             log.info(indent(sample, "    "))
 
-    def average(self, verdict: Verdict, count: int, better: bool) -> None:
-        """Show how the averaged model does."""
-        told = self._judged("average", verdict)
-        mark = "kept as best" if better else "not better, best stays"
-        log.info("average of the last %d snapshots: dev %s, %s", count, told, mark)
+    def average(self, result: ValidationResult, count: int, better: bool) -> None:
+        """Report the validation of the averaged model."""
+        scores = self._scores("average", result)
+        mark = "saved as best" if better else "not better, best is kept"
+        log.info("average of the last %d snapshots: dev %s, %s", count, scores, mark)
 
     def done(self) -> None:
-        """The last line of a run."""
+        """Write the last line of a run.
+
+        Raises:
+            UserError: the run directory was removed.
+        """
+        self.run.check_present()
         p = self.progress
         skipped = f", {p.skipped} steps skipped" if p.skipped else ""
         log.info(
@@ -103,17 +108,19 @@ class Reporter:
             peak_memory(),
         )
 
-    def _judged(self, kind: str, verdict: Verdict) -> str:
-        ppl = perplexity(verdict.loss)
-        self._record(kind, {"loss": verdict.loss, "ppl": ppl, **verdict.scores})
-        draw_curves(self.logbook.records, self.run.curves, self.score)
-        value = verdict.scores[self.score.key]
-        return f"ppl {ppl:.3f}  {self.score.label} {value:.{self.score.digits}f}"
+    def _scores(self, kind: str, result: ValidationResult) -> str:
+        ppl = perplexity(result.loss)
+        self._record(kind, {"loss": result.loss, "ppl": ppl, **result.scores})
+        draw_curves(self.metrics.records, self.run.curves, self.metric)
+        value = result.scores[self.metric.key]
+        return f"ppl {ppl:.3f}  {self.metric.label} {value:.{self.metric.digits}f}"
 
     def _record(self, kind: str, values: dict[str, float]) -> None:
-        self.logbook.record(kind, self.progress.step, values)
-        if self.board:
-            self.board.write(kind, self.progress.step, values)
+        self.metrics.append(kind, self.progress.step, values)
+        if self.tensorboard:
+            for name, value in values.items():
+                self.tensorboard.add_scalar(f"{kind}/{name}", value, self.progress.step)
+            self.tensorboard.flush()
 
 
 def _line(report: StepReport, meter: Meter, left: str, skipped: int) -> str:
@@ -123,3 +130,19 @@ def _line(report: StepReport, meter: Meter, left: str, skipped: int) -> str:
         f"{values['tokens_per_second']:.0f} tok/s  lr {report.lr:.2e}  "
         f"gnorm {report.grad_norm:.2f}  ETA {left}" + (f"  skipped {skipped}" if skipped else "")
     )
+
+
+def open_tensorboard(directory: Path, step: int) -> Any:
+    """A `SummaryWriter`; TensorBoard ignores events after `step` that were written before.
+
+    Raises:
+        UserError: TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise UserError(
+            "run.tensorboard=true needs TensorBoard, which is not installed; "
+            "pip install 'clearhead[tensorboard]', or leave it out: metrics.jsonl is always written"
+        ) from error
+    return SummaryWriter(str(directory), purge_step=step + 1)

@@ -1,4 +1,4 @@
-"""How the learning rate moves: a warm-up, then one of four ways down."""
+"""Learning-rate schedules: a linear warm-up, then one of five shapes."""
 
 import math
 from collections.abc import Callable
@@ -6,8 +6,7 @@ from typing import Literal
 
 Shape = Literal["paper", "inverse_sqrt", "cosine", "trapezoid", "constant"]
 Schedule = Callable[[int], float]
-# The last part of a trapezoid run falls to zero.
-COOLDOWN = 0.3
+COOLDOWN = 0.3  # the fraction of a trapezoid run that falls linearly to zero
 
 
 def make_schedule(shape: Shape, peak: float, warmup: int, steps: int, d_model: int) -> Schedule:
@@ -23,7 +22,7 @@ def make_schedule(shape: Shape, peak: float, warmup: int, steps: int, d_model: i
     ============  =================================================================
     """
     warmup = max(1, warmup)
-    ways: dict[str, Schedule] = {
+    shapes: dict[Shape, Schedule] = {
         "paper": lambda s: d_model**-0.5 * warmup**-0.5 * min((warmup / s) ** 0.5, s / warmup),
         "inverse_sqrt": lambda s: min(s / warmup, (warmup / s) ** 0.5),
         "cosine": lambda s: min(
@@ -32,9 +31,9 @@ def make_schedule(shape: Shape, peak: float, warmup: int, steps: int, d_model: i
         "trapezoid": lambda s: min(s / warmup, 1.0, max(0.0, steps - s + 1) / (COOLDOWN * steps)),
         "constant": lambda s: min(s / warmup, 1.0),
     }
-    return lambda step: peak * ways[shape](step)
+    return lambda step: peak * shapes[shape](step)
 
 
 def _after(step: int, warmup: int, steps: int) -> float:
-    """The share of the way from the warm-up's end to the last step."""
+    """The fraction of the steps after the warm-up that are done."""
     return min(1.0, max(0.0, (step - warmup) / max(1, steps - warmup)))

@@ -1,118 +1,172 @@
-"""A whole run, from a recipe to a model directory: prepare, step, judge, save, average."""
+"""A whole run, from a recipe to a model directory: prepare, train, validate, save, average."""
 
 import logging
+import os
+import signal
+import threading
 from pathlib import Path
+from types import FrameType
+from typing import Self
 
 import torch
 
 from clearhead.files import atomic_write
-from clearhead.training.interrupt import Interrupt
-from clearhead.training.keeper import Keeper
-from clearhead.training.logbook import Logbook
-from clearhead.training.origin import tie
-from clearhead.training.precision import choose_ground
+from clearhead.training.checkpoint import drop_later_snapshots
+from clearhead.training.checkpoint_manager import CheckpointManager
+from clearhead.training.device_settings import choose_device_settings
+from clearhead.training.metrics import MetricsFile
+from clearhead.training.origin import check_same_run
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import dump_recipe
 from clearhead.training.reporter import Reporter
 from clearhead.training.run_directory import RunDirectory
-from clearhead.training.snapshots import drop_later_snapshots
 from clearhead.training.tasks import TASKS
 from clearhead.training.trainer import Trainer
 
 log = logging.getLogger("clearhead.train")
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STDERR = 2
+
 
 class Session:
-    """One start of a run: fresh, or taken up at its last checkpoint."""
+    """A run that is started, or resumed at its last checkpoint."""
 
     def __init__(self, recipe: Recipe, run: RunDirectory) -> None:
         self.recipe, self.run = recipe, run
         if recipe.run.threads:
             torch.set_num_threads(recipe.run.threads)
-        ground = choose_ground(recipe.run.device, recipe.run.precision)
-        tie(recipe, run.origin)
-        torch.manual_seed(recipe.run.seed)
-        self.task = TASKS[recipe.task](recipe, run, ground)
-        self.trainer = Trainer(recipe, self.task.model, self.task.batches, self.task.losses, ground)
+        r = recipe.run
+        self.settings = choose_device_settings(r.device, r.precision, r.engine)
+        check_same_run(recipe, run.origin)
+        torch.manual_seed(r.seed)
+        task = self.task = TASKS[recipe.task](recipe, run, self.settings)
+        self.engine_line = self.settings.engine.describe(task.model, task.predicts_tokens)
+        self.trainer = Trainer(recipe, task.model, task.batches, task.losses, self.settings)
         if run.resumable:
             self.trainer.restore(run.last)
         self.progress = self.trainer.progress
-        # Only now, when nothing can be refused any more, is anything in the directory changed.
-        run.sweep()
+        # Every check has passed: only now is the directory changed.
+        run.remove_unfinished()
         atomic_write(run.config, dump_recipe(recipe))
         drop_later_snapshots(run.snapshots, self.progress.step)
-        self.keeper = Keeper(recipe, run, self.trainer, self.task)
-        logbook = Logbook(run.root, self.progress)
-        self.reporter = Reporter(recipe, run, logbook, self.progress, self.task.words.score)
+        self.checkpoints = CheckpointManager(recipe, run, self.trainer, task)
+        metrics = MetricsFile(run.root, self.progress)
+        self.reporter = Reporter(recipe, run, metrics, self.progress, task.description.metric)
 
     def train(self) -> None:
-        """Run to the last step (or until patience ends), then average.
+        """Train to the last step (or until patience ends), then average.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C, after the step and its checkpoint were finished.
+            KeyboardInterrupt: Ctrl-C, after the step was finished and a checkpoint written.
         """
+        try:
+            self._train()
+        finally:
+            self.run.release()
+
+    def _train(self) -> None:
         self._introduce()
         if self._finished() and self.progress.averaged_at == self.progress.step:
             log.info(
-                "this run is finished, nothing is left to do; --set run.steps=%d would go on",
+                "this run is finished; --set run.steps=%d would continue it",
                 2 * self.progress.step,
             )
             return
-        with self.reporter, Interrupt() as interrupt:
+        with self.reporter, StopRequest() as stop:
+            if self._validation_is_due():  # the run was killed before its result was saved
+                self._validate()
             while not self._finished():
                 self._one_step()
-                if interrupt.asked:
-                    self.keeper.keep_last()
+                if stop.requested:
+                    self.checkpoints.save_last()
                     raise KeyboardInterrupt
-            self.keeper.keep_last()
+            self.checkpoints.save_last()
             self._finish()
 
     def _one_step(self) -> None:
         self.reporter.step(self.trainer.step())
-        run, step = self.recipe.run, self.progress.step
-        last = step == run.steps
-        if last or step % run.eval_every == 0:
-            self._judge()
-        if step % run.save_every == 0 and not last:
-            self.keeper.keep_last()
+        if self._validation_is_due():
+            self.checkpoints.save_last()  # first: a kill during the validation then loses no step
+            self._validate()
+        elif self.progress.step % self.recipe.run.save_every == 0:
+            self.checkpoints.save_last()
 
-    def _judge(self) -> None:
-        verdict = self.task.judge(self.trainer.model, self.recipe.run.samples)
-        self.reporter.verdict(verdict, self.keeper.keep_judged(verdict))
+    def _validation_is_due(self) -> bool:
+        run, step = self.recipe.run, self.progress.step
+        due = step == run.steps or (step > 0 and step % run.eval_every == 0)
+        return due and self.progress.evaluated_at < step
+
+    def _validate(self) -> None:
+        result = self.task.validate(self.trainer.model, self.recipe.run.samples)
+        better = self.checkpoints.save_validated(result)
+        self.progress.evaluated_at = self.progress.step
+        self.reporter.validation(result, better)
+        self.checkpoints.save_progress()
 
     def _finished(self) -> bool:
         patience = self.recipe.run.patience
-        tired = bool(patience) and self.progress.evaluations_since_best >= patience
-        return tired or self.progress.step >= self.recipe.run.steps
+        stalled = bool(patience) and self.progress.evaluations_since_best >= patience
+        return stalled or self.progress.step >= self.recipe.run.steps
 
     def _finish(self) -> None:
-        """Average; a last checkpoint says that this was done, so that it is done once."""
-        if average := self.keeper.averaged():
+        """Average, and save that this was done, so that it is done once."""
+        if average := self.checkpoints.averaged():
             model, count = average
-            verdict = self.task.judge(model, self.recipe.run.samples)
-            self.reporter.average(verdict, count, self.keeper.keep_average(model, verdict))
+            result = self.task.validate(model, self.recipe.run.samples)
+            self.reporter.average(result, count, self.checkpoints.save_average(model, result))
         self.progress.averaged_at = self.progress.step
-        self.trainer.save(self.run.last)
+        self.checkpoints.save_progress()
         self.reporter.done()
 
     def _introduce(self) -> None:
-        log.info("%s, %d threads", self.trainer.ground.why, torch.get_num_threads())
-        learned = self.trainer.optimizer.master.numel()
+        log.info("%s, %d threads", self.settings.reason, torch.get_num_threads())
+        data_type = str(self.settings.dtype).removeprefix("torch.")
+        log.info("%s, %s weights", self.engine_line, data_type)
+        trained = self.trainer.optimizer.master.numel()
         frozen = sum(parameter.numel() for parameter in self.trainer.frozen.parameters)
         more = f", {frozen:,} frozen" if frozen else ""
-        log.info("%s, %s parameters%s", self.task.introduction(), f"{learned:,}", more)
+        log.info("%s, %s parameters%s", self.task.summary(), f"{trained:,}", more)
         if self.progress.step:
-            log.info("going on after step %d of %d", self.progress.step, self.recipe.run.steps)
+            log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
 
 
 def start(recipe: Recipe, root: Path) -> Session:
-    """A new run in an empty directory; what can be refused is refused before it is touched."""
-    choose_ground(recipe.run.device, recipe.run.precision)
+    """A new run in an empty directory; an invalid recipe is refused before it is created."""
+    choose_device_settings(recipe.run.device, recipe.run.precision)
     TASKS[recipe.task].check(recipe)
     return Session(recipe, RunDirectory.create(root, recipe))
 
 
 def resume(root: Path, recipe: Recipe | None = None) -> Session:
-    """Take a run up where its last checkpoint stands; `recipe` replaces the saved one."""
+    """A run that continues at its last checkpoint; `recipe` replaces the saved one."""
     run, saved = RunDirectory.open(root)
     return Session(recipe or saved, run)
+
+
+class StopRequest:
+    """Within, the first Ctrl-C or SIGTERM sets `requested`, which is checked after each step.
+
+    So a step is never interrupted, except by a second Ctrl-C, after which nothing is saved.
+    Python allows signal handlers in the main thread only; elsewhere nothing changes.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous: dict[int, signal._HANDLER] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {n: signal.signal(n, self._handle) for n in STOP_SIGNALS}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        # Not through the log, which may be in the middle of a line.
+        os.write(STDERR, b"\nstopping after this step; press Ctrl-C again to stop at once\n")

@@ -1,7 +1,7 @@
-"""What the trainer asks of a task: everything else in this room is the same for all of them.
+"""The interface of a training task; everything else in this package is the same for all tasks.
 
-A task is made from its recipe, its run's directory, in which it keeps what a resumption
-needs, and the ground it stands on. `clearhead.training.tasks` lists those that we have.
+A task is made from its recipe, its run directory, in which it keeps what a resumption needs,
+and the device settings. `clearhead.training.tasks` lists the tasks.
 """
 
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import nn
 
+from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
-from clearhead.training.precision import Ground
 from clearhead.training.run_directory import RunDirectory
 
 Objective = Callable[[Any, Any], Losses]  # of a model and a batch
 
 
 class Batches(Protocol):
-    """An endless walk through the data that can be taken up at any batch."""
+    """An endless iterator over the training data that can be restored to any position."""
 
     @property
     def epoch(self) -> int:
-        """How often all of it was seen."""
+        """The number of complete passes over the data."""
 
     def __next__(self) -> Any: ...
 
@@ -30,79 +30,83 @@ class Batches(Protocol):
         """The position before the next batch."""
 
     def restore(self, state: dict[str, int]) -> None:
-        """Go to a position from `state`; the following batches are the same, bit by bit."""
+        """Go to a position from `state`; the batches after it are bit-identical."""
 
 
-class Verdict(NamedTuple):
-    """One evaluation on texts that are not learned from."""
+class ValidationResult(NamedTuple):
+    """The metrics of a model on the validation data."""
 
-    loss: float  # nats a token, without smoothing
-    size: int  # how many texts were judged
-    scores: dict[str, float]  # by their keys in the records
-    samples: list[str]  # what the model does with some texts, as it is shown
+    loss: float  # nats per token, without smoothing
+    size: int  # number of texts
+    scores: dict[str, float]  # by their keys in metrics.jsonl
+    samples: list[str]  # outputs of the model, for the log
 
 
-class Score(NamedTuple):
-    """The number that is told beside the perplexity."""
+class Metric(NamedTuple):
+    """The metric that the log and the curves show in addition to the perplexity."""
 
-    key: str  # in `Verdict.scores` and in the records
+    key: str  # in `ValidationResult.scores` and in metrics.jsonl
     label: str  # in the log
     title: str  # of its curve
     digits: int = 2
 
 
-class Words(NamedTuple):
-    """How a task is spoken of: in the log, in the pictures, in the model's README.md."""
+class TaskDescription(NamedTuple):
+    """The texts about a task in the log, in curves.png and in the model's README.md."""
 
     title: str  # of the README.md
-    about: str  # what the model is, and how it is used
-    learned: str  # what a loss is of, and counts
-    judged: str  # what an evaluation's size counts
-    command: str  # that uses a model; its directory follows
-    score: Score
+    about: str  # what the model is, and how to use it
+    unit: str  # what the loss is averaged over
+    dev_unit: str  # what `ValidationResult.size` counts
+    command: str  # that uses the model; its directory follows
+    metric: Metric
 
 
 class Task(Protocol):
-    """What a run learns.
+    """A model, its training data, its loss and its validation.
 
-    `model` has a `config` with a `d_model`. Parameters that need no gradient are frozen: the
-    optimiser does not hold them and a checkpoint neither, so a task that is resumed reads them
+    `model` has a `config` with a `d_model`. Parameters without `requires_grad` are frozen:
+    neither the optimizer nor a checkpoint holds them, so a task that is resumed reads them
     from the model directory `run.last`.
     """
 
     @property
     def model(self) -> nn.Module:
-        """What learns."""
+        """The model that is trained."""
 
     @property
     def batches(self) -> Batches:
-        """What it learns from."""
+        """The training data."""
 
     @property
-    def words(self) -> Words:
-        """How it is spoken of."""
+    def description(self) -> TaskDescription:
+        """The texts about the task."""
+
+    @property
+    def predicts_tokens(self) -> bool:
+        """Whether the loss is over a vocabulary: one of the engine's `TokenLosses`."""
 
     def losses(self, model: Any, batch: Any) -> Losses:
-        """Of one batch; sums, which the trainer divides by their tokens."""
+        """The summed losses of one batch; the trainer divides them by the number of tokens."""
 
-    def judge(self, model: Any, samples: int) -> Verdict:
-        """How good a model is now; its mode and the random states stay as they were."""
+    def validate(self, model: Any, samples: int) -> ValidationResult:
+        """Evaluate a model; its mode and the random states stay as they were."""
 
     def save(self, model: Any, directory: Path) -> None:
-        """Weights in float32, config.json and the tokenizer's files: what users load."""
+        """Write a model directory: float32 weights, config.json and the tokenizer's files."""
 
-    def blank(self) -> nn.Module:
+    def new_model(self) -> nn.Module:
         """A model of the same shape, whose weights will be overwritten."""
 
-    def introduction(self) -> str:
-        """What is learned from, for the log."""
+    def summary(self) -> str:
+        """The training data in one line, for the log."""
 
 
-class Kind(Protocol):
+class TaskClass(Protocol):
     """A class of tasks."""
 
-    def __call__(self, recipe: Any, run: RunDirectory, ground: Ground) -> Task:
-        """Prepare all that training needs, or take up what an earlier start prepared."""
+    def __call__(self, recipe: Any, run: RunDirectory, settings: DeviceSettings) -> Task:
+        """Prepare data and model, or reuse what an earlier start prepared."""
 
     def check(self, recipe: Any) -> None:
-        """Refuse what can be refused before a run directory is touched."""
+        """Refuse an invalid recipe before the run directory is created."""

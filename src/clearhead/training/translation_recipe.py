@@ -1,4 +1,4 @@
-"""What a run that learns to translate is made of."""
+"""The settings of a translator's training."""
 
 from typing import Literal
 
@@ -10,72 +10,89 @@ from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section
 class TranslationData(Data):
     """Where the sentence pairs come from (`clearhead.data.open_pairs` reads them)."""
 
-    train: str = Field("grammar:train:20000", description="corpus to learn from")
-    dev: str = Field("grammar:dev:500", description="corpus to be judged on during training")
-    source_lang: str = "en"
-    target_lang: str = "fr"
-    french_spaces: bool = Field(True, description="one kind of space before ? ! : ; and in « »")
-    made_up: float = Field(
-        0.0, ge=0, le=1, description="share of pairs with made-up names: copying; some must stay"
+    train: str = Field("grammar:train:20000", description="training corpus")
+    dev: str = Field("grammar:dev:500", description="validation corpus")
+    source_lang: str = Field("en", description="name of the source in TMX, JSONL or a data set")
+    target_lang: str = Field("fr", description="name of the target there")
+    french_spaces: bool = Field(True, description="use one kind of space before ? ! : ; and in « »")
+    synthetic_names: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="fraction of the pairs that get synthetic names, which teach copying",
+    )
+    input_forms: float = Field(
+        0.0, ge=0, le=1, description="fraction of the pairs in other forms: lower case, lists, …"
     )
     max_length: int = Field(
-        100, gt=0, description="longest sentence, in tokens; others are left out"
+        100, gt=0, description="longest sentence, in tokens; longer ones are left out"
     )
 
 
 class Vocabulary(Section):
-    """The tokenizer, learned from the training text unless a directory with one is named."""
+    """The tokenizer: trained on the corpus, or loaded from `path`."""
 
-    size: int = Field(8000, ge=300)
-    pairs: int = Field(1_000_000, gt=0, description="learned from the first so many pairs")
-    dropout: float = Field(0.0, ge=0, lt=1, description="BPE dropout: merges left out in training")
-    copies: int = Field(1, gt=0, description="encodings of the corpus; each draws its own cuts")
-    path: str | None = None
+    size: int = Field(8000, ge=300, description="number of tokens")
+    pairs: int = Field(1_000_000, gt=0, description="number of pairs on which it is trained")
+    dropout: float = Field(0.0, ge=0, lt=1, description="BPE dropout: rate of merges left out")
+    copies: int = Field(
+        1, gt=0, le=1000, description="encodings of the corpus, each with its own BPE dropout"
+    )
+    path: str | None = Field(None, description="directory of a tokenizer to use instead")
 
 
 class Model(Section):
-    """A preset, and what is to differ from it."""
+    """A preset, and the values that differ from it; null: as in the preset."""
 
-    size: str = "small"
-    d_model: int | None = None
-    encoder_layers: int | None = None
-    decoder_layers: int | None = None
-    h: int | None = None
-    d_ff: int | None = None
-    dropout: float | None = Field(None, ge=0, lt=1)
+    size: str = Field("small", description="preset: tiny, small, base or big")
+    d_model: int | None = Field(None, description="width of the hidden vectors")
+    encoder_layers: int | None = Field(None, description="number of encoder blocks")
+    decoder_layers: int | None = Field(None, description="number of decoder blocks")
+    h: int | None = Field(None, description="number of attention heads")
+    d_ff: int | None = Field(None, description="width of the feed-forward networks")
+    dropout: float | None = Field(None, ge=0, lt=1, description="dropout rate")
     attention_dropout: float | None = Field(
-        None, ge=0, lt=1, description="of attention weights; as dropout if left out"
+        None, ge=0, lt=1, description="dropout rate of attention weights; null: as dropout"
     )
     activation_dropout: float | None = Field(
-        None, ge=0, lt=1, description="inside feed-forward blocks; as dropout if left out"
+        None, ge=0, lt=1, description="dropout rate inside feed-forward networks; null: as dropout"
     )
-    norm: Literal["pre", "post"] = "pre"
-    tie_embeddings: bool = True
-    seq_len: int = Field(512, gt=1, description="longest sentence the model can ever read or write")
-    path: str | None = Field(None, description="start from this model's weights")
+    norm: Literal["pre", "post"] = Field("pre", description="norm before or after each sublayer")
+    tie_embeddings: bool = Field(
+        True, description="source, target and projection share one embedding matrix"
+    )
+    seq_len: int = Field(512, gt=1, description="number of positions: the longest sentence")
+    path: str | None = Field(None, description="directory of a model whose weights to start from")
 
 
 class TranslationOptimizer(Optimizer):
-    """With what keeps a translator from being too sure."""
+    """With label smoothing and R-Drop."""
 
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
-    consistency: float = Field(
-        0.0, ge=0, description="R-Drop: two dropouts must agree; for a wide model, 2.4 x the time"
+    label_smoothing: float = Field(
+        0.1, ge=0, lt=1, description="probability given to the other tokens (paper, section 5.4)"
+    )
+    r_drop: float = Field(
+        0.0,
+        ge=0,
+        le=1000,
+        description="weight of R-Drop, for wide models; takes 2.4 times as long",
     )
 
 
 class TranslationRun(Run):
-    """With what concerns sentence pairs."""
+    """With the settings for sentence pairs."""
 
-    window: int = Field(20000, gt=0, description="pairs that are sorted by length together")
-    metric: Literal["bleu", "loss"] = Field("bleu", description="what `best` and patience go by")
-    dev_sentences: int = Field(500, gt=0, description="how many are translated for BLEU")
+    window: int = Field(20000, gt=0, description="pairs sorted by length together")
+    metric: Literal["bleu", "loss"] = Field(
+        "bleu", description="metric that selects the best checkpoint"
+    )
+    dev_sentences: int = Field(500, gt=0, description="validation sentences translated for BLEU")
 
 
 class TranslationRecipe(Recipe):
-    """A whole run."""
+    """The settings of a translator's training."""
 
-    task: Literal["translation"] = "translation"
+    task: Literal["translation"] = Field("translation", description="the task")
     data: TranslationData = TranslationData()
     vocabulary: Vocabulary = Vocabulary()
     model: Model = Model()

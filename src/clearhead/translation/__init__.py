@@ -1,9 +1,31 @@
 """Text in, text out."""
 
-from clearhead.decoding import DecodingOptions
-from clearhead.pipelines.factory import pipeline
-from clearhead.translation.pipeline import TranslationPipeline
-from clearhead.translation.result import Translation
-from clearhead.translation.translator import Translator
+from typing import TYPE_CHECKING
 
-__all__ = ["DecodingOptions", "Translation", "TranslationPipeline", "Translator", "pipeline"]
+from clearhead.lazy import attributes_of
+
+if TYPE_CHECKING:  # for editors and type checkers, which run nothing
+    from clearhead.decoding.engine import DecodingOptions
+    from clearhead.pipelines.factory import pipeline
+    from clearhead.pipelines.translation import TranslationPipeline
+    from clearhead.translation.result import Translation
+    from clearhead.translation.translator import Translator
+
+__all__ = [
+    "DecodingOptions",
+    "Translation",
+    "TranslationPipeline",
+    "Translator",
+    "pipeline",
+]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "DecodingOptions": "clearhead.decoding.engine",
+        "Translation": "clearhead.translation.result",
+        "TranslationPipeline": "clearhead.pipelines.translation",
+        "Translator": "clearhead.translation.translator",
+        "pipeline": "clearhead.pipelines.factory",
+    },
+)

@@ -1,38 +1,186 @@
-"""A directory's model and its tokenizer, whichever of the two layouts they are written in."""
+"""Where models are found, and how a translator is loaded: engine, tokenizer and model.
 
+Torch is imported only where it is needed: the native engine is loaded without it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from clearhead.decoding.choice import Request, log_native, log_readable
+from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError
-from clearhead.fast import accelerate
-from clearhead.models import Transformer
-from clearhead.models.marian import Marian
-from clearhead.pretrained.together import load
+from clearhead.models.weight_files import refuse_pickles
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import read_json
-from clearhead.text.sentencepiece_pair import SentencePiecePair
+
+if TYPE_CHECKING:
+    import torch
+
+    from clearhead.models import Transformer
 
 
-def load_translator(directory: Path) -> tuple[Transformer, BothLanguages]:
-    """Ours, as `clearhead train` writes it, or a Marian, as the hub holds them (OPUS-MT).
+SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"
+
+
+def find_model(path: str | Path | None) -> Path:
+    """The model directory that `path` means; of a run directory, the best checkpoint.
+
+    Text like owner/name, where there is no directory owner, is a name on the hub.
+
+    Raises:
+        UserError: there is no such directory, or it holds no model.
+    """
+    directory = SHIPPED if path is None else Path(path)
+    if path is None and not (directory / "config.json").is_file():
+        raise UserError(
+            "this installation carries no translator; give --model DIR (in Python a path), "
+            "or train one: clearhead train first_light"
+        )
+    if isinstance(path, str) and path.count("/") == 1 and not directory.parent.exists():
+        from clearhead.pretrained.hub import directory_of
+
+        return directory_of(path)
+    if not directory.is_dir():
+        what = "is a file" if directory.exists() else "does not exist"
+        raise UserError(
+            f"model {str(directory)!r} {what}; expected a directory with config.json, "
+            "model.safetensors and tokenizer.json"
+        )
+    if found := _model_in(directory):
+        refuse_pickles(found)
+        return found
+    refuse_pickles(directory)
+    raise UserError(
+        f"{directory} holds no config.json; expected a model directory (config.json, "
+        "model.safetensors, tokenizer.json) or a run directory of clearhead train"
+    )
+
+
+def best_of_run(source: str | Path) -> str | Path:
+    """Of a directory of `clearhead train` the best checkpoint, or the last; else what was given."""
+    return _model_in(Path(source)) or source
+
+
+def _model_in(directory: Path) -> Path | None:
+    """The directory itself, or, of a run, the best checkpoint, or the last."""
+    for candidate in (directory, directory / "best", directory / "last"):
+        if (candidate / "config.json").is_file():
+            return candidate
+    return None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An engine, its tokenizer, and the model of torch modules, loaded when it is needed."""
+
+    engine: Engine
+    tokenizer: BothLanguages
+    model: "Callable[[], Transformer]"
+
+
+def load_engine(directory: Path, others: Sequence[Path], request: Request) -> Loaded:
+    """The model in a directory, alone or in an ensemble, with the engine that suits the request.
+
+    Raises:
+        UserError: the model is damaged, or the native engine was asked for and cannot run it.
+    """
+    reason = request.not_native(ensemble=bool(others))
+    ours = read_json(directory / "config.json").get("model_type") != "marian"
+    if not reason and ours:
+        tokenizer: BothLanguages = Tokenizer.load(directory)
+        return Loaded(_native_from(directory, request), tokenizer, _loader(directory))
+    from clearhead.training.device_settings import choose_device
+
+    device = choose_device(request.device if reason else "cpu")
+    model, tokenizer = load_translator(directory, device)
+    more = [like(other, tokenizer, device) for other in others]
+    return Loaded(engine_for(model, request, more, reason), tokenizer, lambda: model)
+
+
+def engine_for(
+    model: "Transformer", request: Request, others: "Sequence[Transformer]" = (), reason: str = ""
+) -> Engine:
+    """The engine for a model of torch modules; `reason` says why it cannot be the native one.
+
+    Raises:
+        UserError: the native engine was asked for and cannot run the model.
+    """
+    from clearhead.decoding.native import NativeEngine
+    from clearhead.models.native import native_model, unsupported
+
+    reason = reason or request.not_native(bool(others)) or request.refused(unsupported(model))
+    if reason:
+        return _readable([model, *others], request, reason)
+    engine = NativeEngine(model.config, native_model(model, request.int8), request.threads)
+    log_native(request, engine.threads)
+    return engine
+
+
+def _readable(models: "Sequence[Transformer]", request: Request, reason: str) -> Engine:
+    from clearhead.decoding.precision import readable_precision, use_threads
+    from clearhead.decoding.readable import ReadableEngine, ensemble
+
+    use_threads(request.threads)
+    precision = readable_precision(request.precision, next(models[0].parameters()).device)
+    log_readable(precision, reason)
+    return ensemble([ReadableEngine.of(model, precision) for model in models])
+
+
+def _native_from(directory: Path, request: Request) -> Engine:
+    from clearhead.decoding.native import NativeEngine
+
+    engine = NativeEngine.from_directory(directory, request.int8, request.threads)
+    log_native(request, engine.threads)
+    return engine
+
+
+def _loader(directory: Path) -> "Callable[[], Transformer]":
+    def load() -> "Transformer":
+        from clearhead.training.device_settings import choose_device
+
+        return load_translator(directory, choose_device("cpu"))[0]
+
+    return load
+
+
+def load_translator(directory: Path, device: "torch.device") -> "tuple[Transformer, BothLanguages]":
+    """A model of `clearhead train`, or a Marian in the layout of the hub (OPUS-MT).
+
+    On a CPU it consists of the block files; on a GPU some of them are replaced by faster ones.
 
     Raises:
         UserError: files are missing, broken, or do not belong together.
     """
+    from clearhead.fast.accelerate import accelerate, operations_for
+
+    model, tokenizer = _load(directory)
+    if device.type != "cpu":
+        model = accelerate(model, operations_for(device))
+    return model.to(device), tokenizer
+
+
+def _load(directory: Path) -> "tuple[Transformer, BothLanguages]":
+    from clearhead.models import Marian, Transformer
+    from clearhead.pretrained.loading import load
+    from clearhead.text.sentencepiece_pair import SentencePiecePair
+
     if read_json(directory / "config.json").get("model_type") != "marian":
         tokenizer = Tokenizer.load(directory)
-        return accelerate(Transformer.from_pretrained(directory)), tokenizer
+        return Transformer.from_pretrained(directory), tokenizer
     marian, pair = load(directory)
     assert isinstance(marian, Marian) and isinstance(pair, SentencePiecePair)
     return marian, MarianLanguages(pair)
 
 
-def like(directory: Path, tokenizer: BothLanguages) -> Transformer:
+def like(directory: Path, tokenizer: BothLanguages, device: "torch.device") -> "Transformer":
     """A further model of an ensemble.
 
     Raises:
         UserError: its pieces are not those of this tokenizer.
     """
-    model, own = load_translator(directory)
+    model, own = load_translator(directory, device)
     if _pieces(own) != _pieces(tokenizer):
         raise UserError(
             f"{directory} has another tokenizer than the first model; the models of an ensemble "

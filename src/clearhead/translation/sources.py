@@ -1,21 +1,150 @@
-"""From texts to what the model reads: sentences of ids, each with its place."""
+"""From texts to what the model reads: sentences of token ids, each with its span in the text.
+
+A text is split where sentences end. A sentence with more tokens than the model has positions is cut
+where it hurts least. A heading in capitals (WHERE IS THE STATION?) shares hardly a token with the
+sentences that a model learned from, so it is read as it is usually written.
+
+Spans are pairs of positions in the text, so nothing is lost: the text between two spans is
+whitespace, which is copied into the translation.
+"""
 
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearhead.errors import UserError
 from clearhead.text import BothLanguages
-from clearhead.translation.capitals import as_usual, in_capitals
-from clearhead.translation.cutting import cut
-from clearhead.translation.sentences import Span, sentence_spans
 
 logger = logging.getLogger(__name__)
 
 
+CHARACTERS = 64  # of a token, at most: a longer text is taken to have too many tokens
+Span = tuple[int, int]  # start and end in a text
+Encode = Callable[[list[str]], list[list[int]]]
+
+# Never the end of a sentence, for a name or an example follows.
+_TITLES = re.compile(
+    r"(?i:mr|mrs|ms|mx|dr|prof|st|mt|gen|col|maj|capt|cmdr|lt|sgt|adm|rev|fr|hon|pres|gov|sen|rep"
+    r"|supt|e\.g|i\.e|cf|viz|vs|v|ca|approx|esp)"
+)
+# An abbreviation only where a number follows: "No. 5", but "No. I will not."
+_BEFORE_NUMBERS = re.compile(
+    r"(?i:nos?|nr|figs?|vols?|pp?|art|sec|ch|eq|para"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+)
+# "J. R. R. Tolkien", "the U.S. Army"; the pronoun I is a word.
+_INITIALS = re.compile(r"(?:[A-HJ-Z]|(?:[A-Z]\.)+[A-Z])")
+_ENDING = re.compile(r"""([^\s"“‘(\[«]*?)([.!?…]+)["'”’»)\]]*$""")
+_BEGINNING = re.compile(r"""["'“‘«(\[¿¡–—-]*(\w)""")
+_LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_VIEW = 60  # characters on either side that decide
+# Better gaps first: after clause punctuation, between words.
+_GAPS = (re.compile(r"(?<=[,;:–—])\s+"), re.compile(r"\s+"))
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The (start, end) of every sentence; all that lies outside them is whitespace.
+
+    A sentence ends at a line break, or at . ! ? … (and closing quotes) before
+    whitespace and something that does not begin in lower case; titles,
+    initials, abbreviations before numbers and decimals end nothing.
+    """
+    spans = []
+    start = 0
+    for gap in re.finditer(r"\s+", text):
+        at_edge = gap.start() == 0 or gap.end() == len(text)
+        if at_edge or _is_border(text, gap.start(), gap.end()):
+            if start < gap.start():
+                spans.append((start, gap.start()))
+            start = gap.end()
+    if start < len(text):
+        spans.append((start, len(text)))
+    return spans
+
+
+def _is_border(text: str, end: int, following: int) -> bool:
+    if not _LINE_BREAKS.isdisjoint(text[end:following]):
+        return True
+    ending = _ENDING.search(text[max(0, end - _VIEW) : end])
+    beginning = _BEGINNING.match(text[following : following + _VIEW])
+    if not ending or not beginning or beginning[1].islower():
+        return False
+    word, mark = ending[1], ending[2]
+    return mark != "." or not _is_abbreviation(word, beginning[1].isdigit())
+
+
+def _is_abbreviation(word: str, number_follows: bool) -> bool:
+    kinds = [_TITLES, _INITIALS, *([_BEFORE_NUMBERS] if number_follows else [])]
+    return any(kind.fullmatch(word) for kind in kinds)
+
+
+def cut(text: str, span: Span, fits: Callable[[str], bool]) -> list[Span]:
+    """Halve the span until every part fits; what lies between the parts is whitespace.
+
+    Raises:
+        UserError: not even one character fits.
+    """
+    start, end = span
+    if fits(text[start:end]):
+        return [span]
+    if end - start == 1:
+        raise UserError(
+            f"the model has too few positions for the single character {text[start:end]!r}; "
+            "use a model with a larger src_seq_len"
+        )
+    left, right = _halves(text[start:end])
+    return [
+        part
+        for first, last in (left, right)
+        for part in cut(text, (start + first, start + last), fits)
+    ]
+
+
+def _halves(text: str) -> tuple[Span, Span]:
+    """Two non-empty parts of a stripped text, cut near the middle at the best kind of gap."""
+    middle = len(text) / 2
+    for kind in _GAPS:
+        # A part of less than a quarter would be a fragment without meaning.
+        gaps = [g for g in kind.finditer(text) if abs(g.start() - middle) <= middle / 2]
+        if gaps:
+            gap = min(gaps, key=lambda g: abs(g.start() - middle))
+            return (0, gap.start()), (gap.end(), len(text))
+    left, right = text[: len(text) // 2].rstrip(), text[len(text) // 2 :].lstrip()
+    return (0, len(left)), (len(text) - len(right), len(text))
+
+
+def in_capitals(sentence: str) -> bool:
+    """More than one word and no small letter; a word alone may be a name such as NATO."""
+    return sentence.isupper() and len(sentence.split()) > 1
+
+
+def as_usual(sentence: str, encode: Encode) -> str:
+    """The same sentence with every word as it is usually written; a capital begins it.
+
+    The usual form of a word is the one that takes the fewest tokens; so Mary keeps her capital,
+    and a model that learned from capitals alone still gets them. Of two forms with as many tokens,
+    small letters are right more often: "She" begins sentences.
+    """
+    forms = sorted({form for word in sentence.split() for form in _forms(word)})
+    pieces = dict(zip(forms, map(len, encode(forms)), strict=True))
+    usual = re.sub(r"\S+", lambda word: min(_forms(word[0]), key=pieces.__getitem__), sentence)
+    return _with_a_capital(re.sub(r"\bi\b", "I", usual))
+
+
+def _forms(word: str) -> tuple[str, str, str]:
+    """mary, Mary, MARY: of forms with as many tokens, the first is taken."""
+    small = word.lower()
+    return small, _with_a_capital(small), word
+
+
+def _with_a_capital(text: str) -> str:
+    return re.sub(r"[^\W\d_]", lambda letter: letter[0].upper(), text, count=1)
+
+
 class Encoded(NamedTuple):
-    """Ids with the end sign; `capitals` if the sentence stands in them and its ids do not."""
+    """Ids with the EOS token; `capitals` if the sentence is in capitals and its ids are not."""
 
     ids: list[int]
     capitals: bool
@@ -23,12 +152,12 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A piece of a text: its place, and its ids with the end sign."""
+    """A part of a text: its span, and its ids with the EOS token."""
 
     text: int  # number of the text
     span: Span
     ids: list[int]
-    capitals: bool  # its translation is to be set in capitals
+    capitals: bool  # whether its translation is set in capitals
 
 
 @dataclass(frozen=True)
@@ -37,8 +166,8 @@ class Reader:
 
     `split_sentences=False` gives a whole text to the model at once. A sentence
     with more than `src_seq_len` tokens is cut further, with a warning, or, with
-    `refuse_long`, refused. One in capitals is read as it is usually written (`capitals`), if
-    that takes fewer pieces.
+    `refuse_long`, refused. One in capitals is read as it is usually written (`as_usual`), if
+    that takes fewer tokens.
     """
 
     tokenizer: BothLanguages
@@ -47,16 +176,23 @@ class Reader:
     refuse_long: bool = False
 
     def read(self, texts: Sequence[str]) -> list[Source]:
-        """The pieces of all texts in order; a blank text has none."""
-        places = [(number, span) for number, text in enumerate(texts) for span in self._spans(text)]
-        encoded = self._encode([texts[number][start:end] for number, (start, end) in places])
-        sources = []
-        for (number, span), (ids, capitals) in zip(places, encoded, strict=True):
-            if len(ids) <= self.src_seq_len:
+        """The parts of all texts in order; a blank text has none."""
+        spans = [(number, span) for number, text in enumerate(texts) for span in self._spans(text)]
+        # A span that cannot fit is cut before it is encoded: megabytes would take minutes.
+        possible = [(number, span) for number, span in spans if self._may_fit(*span)]
+        encoded = self._encode([texts[number][start:end] for number, (start, end) in possible])
+        fitting = dict(zip(possible, encoded, strict=True))
+        sources: list[Source] = []
+        for number, span in spans:
+            ids, capitals = fitting.get((number, span), Encoded([], False))
+            if ids and len(ids) <= self.src_seq_len:
                 sources.append(Source(number, span, ids, capitals))
             else:
                 sources.extend(self._parts(number, texts[number], span, len(ids)))
         return sources
+
+    def _may_fit(self, start: int, end: int) -> bool:
+        return end - start <= CHARACTERS * self.src_seq_len
 
     def _spans(self, text: str) -> list[Span]:
         if self.split_sentences:
@@ -67,13 +203,14 @@ class Reader:
 
     def _parts(self, number: int, text: str, span: Span, tokens: int) -> Iterator[Source]:
         opening = text[span[0] : span[0] + 40]
-        size = f"the sentence {opening!r} … has {tokens} tokens, end sign included"
+        length = f"{tokens} tokens, EOS included" if tokens else f"{span[1] - span[0]:,} characters"
+        size = f"the sentence {opening!r} … has {length}"
         if self.refuse_long:
             raise UserError(
                 f"{size}, but this model has src_seq_len={self.src_seq_len} positions; "
                 "shorten it or let it be split"
             )
-        spans = cut(text, span, lambda part: len(self._encode([part])[0].ids) <= self.src_seq_len)
+        spans = cut(text, span, self._fits)
         logger.warning(
             "%s; the model has %d positions, so it is translated in %d parts",
             size,
@@ -82,6 +219,9 @@ class Reader:
         )
         for part, encoded in zip(spans, self._encode([text[s:e] for s, e in spans]), strict=True):
             yield Source(number, part, *encoded)
+
+    def _fits(self, part: str) -> bool:
+        return self._may_fit(0, len(part)) and len(self._encode([part])[0].ids) <= self.src_seq_len
 
     def _encode(self, texts: list[str]) -> list[Encoded]:
         encode, end = self.tokenizer.encode_batch, self.tokenizer.eos_id

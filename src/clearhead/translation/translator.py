@@ -1,101 +1,114 @@
 """Text to text: a model, its tokenizer, and the search between them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Self
 
-from clearhead.decoding import DecodingOptions, Engine, Hypothesis, decode
-from clearhead.decoding.ensemble import ensemble
-from clearhead.decoding.forced import cross_attention
-from clearhead.decoding.precision import Precision, fastest_precision, say_if_widened
+from clearhead.decoding.choice import AnyPrecision, EngineName, Request
+from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import UserError
-from clearhead.models import Transformer
 from clearhead.text import BothLanguages
-from clearhead.training.precision import choose_device
-from clearhead.translation.alignment import word_links
-from clearhead.translation.joining import Piece, join
-from clearhead.translation.loading import like, load_translator
-from clearhead.translation.location import find_model
-from clearhead.translation.result import BLANK, Link, Translation
+from clearhead.text.inputs import check_texts
+from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
+from clearhead.translation.loading import Loaded, engine_for, find_model, load_engine
+from clearhead.translation.result import BLANK, Link, Piece, Translation, Weights, join, word_links
 from clearhead.translation.sources import Reader, Source
-from clearhead.translation.threads import use_threads
+
+if TYPE_CHECKING:
+    from clearhead.models import Transformer
+
+WINDOW = 4096  # sentences that are decoded by one call
 
 logger = logging.getLogger(__name__)
 
 
 class Translator:
-    """Translates texts of any length; what is blank stays blank and never meets the model.
+    """Translates texts of any length; a blank text stays blank and never reaches the model.
 
         Translator.from_pretrained().translate(["A woman reads a book."])
 
-    A text is translated sentence by sentence (`split_sentences`), and joined
-    with the whitespace that stood between them; whitespace around it is dropped. A sentence in
-    capitals is translated as it is usually written, and then set in capitals (`capitals`).
-    `refuse_long` makes a sentence beyond the model's positions an error instead
-    of cutting it. The word alignment of an ensemble is that of its first model.
-    Warnings go to the logger `clearhead.translation`.
+    A text is translated sentence by sentence (`split_sentences`), and joined with the whitespace
+    between them; whitespace around it is dropped. A sentence in capitals is translated as it is
+    usually written, and then set in capitals. `refuse_long` makes a sentence beyond
+    the model's positions an error instead of cutting it. The word alignment of an ensemble is
+    that of its first model. Warnings go to the logger `clearhead.translation`.
+
+    `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
+    native engine where it can compute the model. The native engine copies the weights when the
+    translator is made. `doubt_threshold` is the score per token below which a translation is
+    doubtful (`clearhead.translation.doubt`); a model directory may hold its own.
     """
 
     def __init__(
         self,
-        model: Transformer,
+        model: "Transformer",
         tokenizer: BothLanguages,
         split_sentences: bool = True,
         refuse_long: bool = False,
-        precision: Precision = "float32",
-        others: Sequence[Transformer] = (),
+        precision: AnyPrecision = "float32",
+        others: "Sequence[Transformer]" = (),
+        engine: EngineName = "auto",
     ) -> None:
-        most = min(model.config.src_vocab_size, model.config.tgt_vocab_size)
+        models = [model.eval(), *(other.eval() for other in others)]
+        chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
+        self._set(Loaded(chosen, tokenizer, lambda: model), split_sentences, refuse_long)
+
+    def _set(self, loaded: Loaded, split_sentences: bool, refuse_long: bool) -> None:
+        config, tokenizer = loaded.engine.config, loaded.tokenizer
+        most = min(config.src_vocab_size, config.tgt_vocab_size)
         if tokenizer.vocab_size > most:
             raise UserError(
-                f"the tokenizer has {tokenizer.vocab_size} pieces and the model {most}; "
+                f"the tokenizer has {tokenizer.vocab_size} tokens and the model {most}; "
                 "the two are of different models: copy the model directory again"
             )
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.precision, self.others = precision, [other.eval() for other in others]
-        self.reader = Reader(tokenizer, model.config.src_seq_len, split_sentences, refuse_long)
+        self.engine: Engine = loaded.engine
+        self.tokenizer = tokenizer
+        self._load_model: Callable[[], Transformer] = loaded.model
+        self._model: Transformer | None = None
+        self.doubt_threshold = DEFAULT_THRESHOLD
+        self.reader = Reader(tokenizer, config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # noqa: PLR0913 - each is an option of the command line
         cls,
         path: str | Path | None = None,
         device: str = "auto",
         threads: int | None = None,
         split_sentences: bool = True,
         refuse_long: bool = False,
-        precision: Precision | Literal["auto"] = "float32",
+        precision: AnyPrecision = "float32",
         others: Sequence[str | Path] = (),
+        engine: EngineName = "auto",
     ) -> Self:
         """Load a model directory, a run directory or a Marian; None means the shipped translator.
 
         A Marian (OPUS-MT) is a directory in the Hugging Face layout or a name on the hub.
 
-        `precision` is the number format of the products: float32 gives the model's own
-        translations, int8 nearly the same ones in a half to two thirds of the time, and auto the
-        fastest that this processor multiplies natively. `others` are further models with the
-        same tokenizer, whose probabilities count as much as the first's: an ensemble.
+        `precision` is the number format of the computation: float32 gives the model's own
+        translations, int8 (native engine) and bfloat16 (readable engine) nearly the same ones,
+        and auto is the fastest on this processor. `others` are further models with the same
+        tokenizer: an ensemble, which translates with the mean of their probabilities.
 
         Raises:
-            UserError: there is no model, it is damaged, the device or precision is absent, or
-                one of the others has another tokenizer.
+            UserError: there is no model, it is damaged, the device, precision or engine is not
+                available, or one of the others has another tokenizer.
         """
-        use_threads(threads)
-        target = choose_device(device)
-        model, tokenizer = load_translator(find_model(path))
-        more = [like(find_model(other), tokenizer).to(target) for other in others]
-        if precision == "auto":
-            precision, why = fastest_precision(target)
-            logger.info("translating in %s", why)
-        say_if_widened(precision, target)
-        found = cls(model.to(target), tokenizer, split_sentences, refuse_long, precision, more)
-        found.engine()  # what cannot be is said now
-        return found
+        request = Request(engine, device, precision, threads)
+        directory = find_model(path)
+        loaded = load_engine(directory, [find_model(other) for other in others], request)
+        translator = cls.__new__(cls)
+        translator._set(loaded, split_sentences, refuse_long)
+        translator.doubt_threshold = load_threshold(directory)
+        return translator
 
-    def engine(self) -> Engine:
-        """What searches write with: the model, or the mean of all of them."""
-        return ensemble([Engine.of(one, self.precision) for one in (self.model, *self.others)])
+    @property
+    def model(self) -> "Transformer":
+        """The model of torch modules; beside the native engine it is loaded at the first use."""
+        if self._model is None:
+            self._model = self._load_model()
+        return self._model
 
     def translate(
         self,
@@ -123,17 +136,22 @@ class Translator:
         texts: Sequence[str],
         options: DecodingOptions | None = None,
         alignment_layer: int | None = None,
+        mark_doubt: bool = False,
     ) -> list[list[Translation]]:
         """The n_best translations of every text, best first, with scores.
 
         With `alignment_layer` (say -2, the last but one) each carries its word
-        alignment from that decoder layer; see `clearhead.translation.alignment`.
+        alignment from that decoder layer; see `clearhead.translation.result`.
+        With `mark_doubt` each carries the reasons to doubt it; see `clearhead.translation.doubt`.
         """
         if isinstance(texts, str):
             raise UserError("translate takes a list of texts, got one str; write translate([text])")
         options = options or DecodingOptions()
+        if mark_doubt:
+            options = replace(options, scores=True)
+        texts = check_texts(texts)
         sources = self.reader.read(texts)
-        found = decode(self.engine(), [source.ids for source in sources], options)
+        found = self._decode(sources, options)
         _warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]
@@ -145,10 +163,36 @@ class Translator:
                 ]
             )
         blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
+        if mark_doubt:
+            blank, pieces = self._marked(blank, texts, pieces)
         return [
             join(text, parts, options.n_best) if parts else [blank] * options.n_best
             for text, parts in zip(texts, pieces, strict=True)
         ]
+
+    def _decode(self, sources: list[Source], options: DecodingOptions) -> list[list[Hypothesis]]:
+        """Every source; of very many some at a time, with a line of progress after each part."""
+        found: list[list[Hypothesis]] = []
+        for start in range(0, len(sources), WINDOW):
+            part = sources[start : start + WINDOW]
+            found += self.engine.decode([source.ids for source in part], options)
+            if len(sources) > WINDOW:
+                logger.info("%d of %d sentences translated", len(found), len(sources))
+        return found
+
+    def _marked(
+        self, blank: Translation, texts: Sequence[str], pieces: list[list[list[Piece]]]
+    ) -> tuple[Translation, list[list[list[Piece]]]]:
+        """The same pieces with their reasons for doubt."""
+        from clearhead.translation.doubt.english import NO_WORDS
+        from clearhead.translation.doubt.marker import DoubtMarker
+
+        marker = DoubtMarker(self.doubt_threshold)
+        marked = [
+            [[piece.marked(text, marker) for piece in sentence] for sentence in parts]
+            for text, parts in zip(texts, pieces, strict=True)
+        ]
+        return replace(blank, doubt=(NO_WORDS,)), marked
 
     def _text(self, source: Source, hypothesis: Hypothesis) -> str:
         text = self.tokenizer.decode(hypothesis.ids)
@@ -157,7 +201,7 @@ class Translator:
     def _links(
         self, sources: list[Source], found: list[list[Hypothesis]], layer: int | None
     ) -> list[list[list[Link] | None]]:
-        """The word alignment of every hypothesis, or None in its place if not asked for."""
+        """The word alignment of each hypothesis, or None if `layer` is None."""
         if layer is None:
             return [[None] * len(hypotheses) for hypotheses in found]
         pairs = [
@@ -165,12 +209,25 @@ class Translator:
             for source, hypotheses in zip(sources, found, strict=True)
             for hypothesis in hypotheses
         ]
-        attention = cross_attention(self.model, [s for s, _ in pairs], [t for _, t in pairs], layer)
+        attention = self._attention([s for s, _ in pairs], [t for _, t in pairs], layer)
         links = iter(
             word_links(self.tokenizer, source[:-1], target, matrix)
             for (source, target), matrix in zip(pairs, attention, strict=True)
         )
         return [[next(links) for _ in hypotheses] for hypotheses in found]
+
+    def _attention(
+        self, sources: list[list[int]], targets: list[list[int]], layer: int
+    ) -> list[Weights]:
+        """Cross-attention of a layer, (target tokens, source tokens) for each pair."""
+        from clearhead.decoding.native import NativeEngine
+
+        if isinstance(self.engine, NativeEngine):
+            return self.engine.cross_attention(sources, targets, layer)
+        from clearhead.decoding.forced import cross_attention
+
+        found = cross_attention(self.model, sources, targets, layer)
+        return [weights.cpu().numpy() for weights in found]
 
 
 def _warn_of_limits(
@@ -180,7 +237,7 @@ def _warn_of_limits(
     if cut:
         start, end = cut[0].span
         logger.warning(
-            "%d of %d sentences reached the length limit before their end sign, the first %r; "
+            "%d of %d sentences reached the length limit before the EOS token, the first %r; "
             "such a translation is cut or goes round in circles",
             len(cut),
             len(sources),

@@ -1,4 +1,4 @@
-"""Weights between Keras, torch.nn and ours: nothing is lost, and what does not fit is refused."""
+"""Conversion between Keras, torch.nn and ours is lossless; other kinds of attention are refused."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.compare.environment import keras_on
 from clearhead.compare.keras_attention import conversion
 from clearhead.compare.keras_attention.conversion import (
     from_keras,
@@ -17,7 +18,6 @@ from clearhead.compare.keras_attention.conversion import (
     to_torch,
     torch_in_our_names,
 )
-from clearhead.compare.keras_attention.loading import keras_on
 from clearhead.compare.proofs import keras as proofs
 from clearhead.errors import UserError
 from tests.compare.keras_attention.installed import needs_keras
@@ -47,7 +47,7 @@ def same(one: nn.Module, other: nn.Module) -> bool:
 
 
 @both_biases
-def test_there_and_back_is_the_same_block(bias: bool) -> None:
+def test_a_round_trip_returns_the_same_block(bias: bool) -> None:
     ours = block(bias)
     for again in (from_keras(to_keras(ours)), from_torch(to_torch(ours))):
         assert same(again, ours)
@@ -55,7 +55,7 @@ def test_there_and_back_is_the_same_block(bias: bool) -> None:
 
 
 @both_biases
-def test_back_and_there_is_the_same_layer(bias: bool, keras: Any) -> None:
+def test_a_round_trip_returns_the_same_keras_layer(bias: bool, keras: Any) -> None:
     layer = keras.layers.MultiHeadAttention(H, D_K, use_bias=bias)
     layer.build((None, None, D_MODEL), (None, None, D_MODEL))
     again = to_keras(from_keras(layer))
@@ -64,7 +64,7 @@ def test_back_and_there_is_the_same_layer(bias: bool, keras: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_the_number_format_goes_along(dtype: torch.dtype) -> None:
+def test_the_dtype_is_kept(dtype: torch.dtype) -> None:
     ours = block().to(dtype)
     assert to_torch(ours).in_proj_weight.dtype == dtype
     assert from_keras(to_keras(ours)).w_o.weight.dtype == dtype
@@ -78,24 +78,24 @@ def test_weights_are_copies() -> None:
     assert before[1].in_proj_weight[:D_MODEL].any()
 
 
-def test_both_name_what_our_state_dict_names() -> None:
+def test_names_are_those_of_our_state_dict() -> None:
     ours = block()
     names = ours.state_dict().keys()
     assert in_our_names(to_keras(ours)).keys() == names
     assert torch_in_our_names(to_torch(ours), torch.Tensor.detach).keys() == names
 
 
-def test_a_layer_without_weights_is_told_to_be_built(keras: Any) -> None:
-    with pytest.raises(UserError, match=r"no weights before it has seen an input.*build"):
+def test_a_layer_without_weights_is_refused(keras: Any) -> None:
+    with pytest.raises(UserError, match=r"no weights before its first input.*build"):
         from_keras(keras.layers.MultiHeadAttention(H, D_K))
 
 
 @pytest.mark.parametrize(
     ("key_dim", "value_dim", "output_shape"),
     [(D_MODEL, None, None), (D_K, D_K + 1, None), (D_K, None, D_MODEL + 1)],
-    ids=["key_dim of all heads", "other values", "other output"],
+    ids=["key_dim of all heads", "other value_dim", "other output_shape"],
 )
-def test_a_layer_that_is_not_the_papers_is_refused(
+def test_a_layer_that_differs_from_the_papers_is_refused(
     key_dim: int, value_dim: int | None, output_shape: int | None, keras: Any
 ) -> None:
     layer = keras.layers.MultiHeadAttention(H, key_dim, value_dim, output_shape=output_shape)
@@ -119,15 +119,13 @@ def test_a_gate_is_refused(keras: Any) -> None:
         nn.MultiheadAttention(D_MODEL, H, add_zero_attn=True),
     ],
 )
-def test_what_torch_adds_is_refused(theirs: nn.MultiheadAttention) -> None:
+def test_additions_of_torch_are_refused(theirs: nn.MultiheadAttention) -> None:
     with pytest.raises(UserError, match="no keys of its own"):
         from_torch(theirs)
 
 
 @pytest.mark.parametrize("wrong", ["heads are the fast axis", "not transposed", "w_k for w_q"])
-def test_a_wrong_conversion_would_fail_the_proof(
-    wrong: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_conversion_fails_the_proof(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def assign(dense: Any, linear: nn.Linear, axis: int, h: int) -> None:
         weight = linear.weight.detach()
         kernel = weight.T.unflatten(axis, (h, -1))
@@ -142,4 +140,20 @@ def test_a_wrong_conversion_would_fail_the_proof(
         monkeypatch.setattr(conversion, "INWARD", swapped)
     else:
         monkeypatch.setattr(conversion, "_assign", assign)
-    assert not proofs.ours_becomes_keras(torch.float64).within(1e-3)
+    assert not proofs.ours_to_keras(torch.float64).within(1e-3)
+
+
+def test_grouped_queries_are_refused_with_the_reason(keras: Any) -> None:
+    layer = keras.layers.GroupQueryAttention(D_K, 2 * H, H)
+    layer.build((None, None, D_MODEL), (None, None, D_MODEL))
+    with pytest.raises(
+        UserError, match=r"is a GroupedQueryAttention; expected .*MultiHeadAttention"
+    ):
+        from_keras(layer)
+
+
+def test_other_attention_axes_are_refused_with_the_reason(keras: Any) -> None:
+    layer = keras.layers.MultiHeadAttention(H, D_K, attention_axes=(2,))
+    layer.build((None, None, None, D_MODEL), (None, None, None, D_MODEL))
+    with pytest.raises(UserError, match=r"attends over the axes \(2,\) \(attention_axes\)"):
+        from_keras(layer)

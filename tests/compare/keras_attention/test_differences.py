@@ -1,4 +1,4 @@
-"""Each cell is what happened when it was tried: change what happens, and the cell changes."""
+"""Each cell is measured: if the behaviour changes, the cell changes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,15 +9,20 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.keras_attention import calls_differ, masks_differ, report, weights_differ
+from clearhead.compare.environment import keras_on
+from clearhead.compare.keras_attention import (
+    call_differences,
+    mask_differences,
+    report,
+    weight_differences,
+)
 from clearhead.compare.keras_attention.difference import Difference
-from clearhead.compare.keras_attention.loading import keras_on
 from clearhead.compare.keras_attention.report import compare_keras, show
-from clearhead.compare.proofs import keras as proofs
+from clearhead.compare.proofs import fixtures
 from tests.compare.keras_attention.installed import needs_keras
 
 pytestmark = needs_keras
-HOUSES = ("keras", "torch", "clearhead")
+LIBRARIES = ("keras", "torch", "clearhead")
 
 
 @pytest.fixture(autouse=True)
@@ -31,42 +36,44 @@ def cells(row: Difference) -> tuple[str, str, str]:
     return row.keras, row.torch, row.clearhead
 
 
-def test_every_row_is_a_difference_and_every_topic_new(keras: Any) -> None:
+def test_every_row_is_a_difference_and_topics_are_unique(keras: Any) -> None:
     rows = list(report.differences(keras))
     assert len({row.topic for row in rows}) == len(rows) > 15
-    alike = [row.topic for row in rows if len(set(cells(row))) == 1]
-    # The one row that shows how to make them alike.
-    assert alike == [weights_differ.parameters_of_the_paper(keras).topic]
+    equal = [row.topic for row in rows if len(set(cells(row))) == 1]
+    # This row shows how to make them equal.
+    assert equal == [weight_differences.parameters_of_the_paper(keras).topic]
 
 
-def test_other_random_numbers_tell_the_same_story(keras: Any) -> None:
-    stories = []
+def test_cells_do_not_depend_on_the_seed(keras: Any) -> None:
+    found = []
     for seed in (1, 2):
         torch.manual_seed(seed)
-        rows = [row for row in report.differences(keras) if "spread" not in row.topic]
-        stories.append([cells(row) for row in rows if "float64" not in row.topic])
-    assert stories[0] == stories[1]
+        rows = [row for row in report.differences(keras) if "standard deviation" not in row.topic]
+        found.append([cells(row) for row in rows if "float64" not in row.topic])
+    assert found[0] == found[1]
 
 
-def test_the_parameters_are_those_of_the_formula(keras: Any) -> None:
-    d, heads = weights_differ.WIDTH, weights_differ.HEADS
+def test_the_numbers_of_parameters_follow_the_formula(keras: Any) -> None:
+    d, heads = weight_differences.WIDTH, weight_differences.HEADS
     grown = [4 * d * (h * d) + 3 * h * d + d for h in heads]
     paper = [4 * d * d + 4 * d] * len(heads)
-    found = weights_differ.parameters_as_heads_grow(keras)
+    found = weight_differences.parameters_by_heads(keras)
     assert found.keras == " → ".join(f"{count:,}" for count in grown)
     assert found.torch == found.clearhead == " → ".join(f"{count:,}" for count in paper)
-    assert set(cells(weights_differ.parameters_of_the_paper(keras))) == {found.torch}
+    assert set(cells(weight_differences.parameters_of_the_paper(keras))) == {found.torch}
 
 
-def other_mask(self: MultiHeadAttentionBlock, q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
+def inverted_mask(
+    self: MultiHeadAttentionBlock, q: Tensor, k: Tensor, v: Tensor, mask: Any
+) -> Tensor:
     return FORWARD(self, q, k, v, None if mask is None else ~mask)
 
 
-def drops_never(self: MultiHeadAttentionBlock, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def without_dropout(self: MultiHeadAttentionBlock, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return FORWARD(self.eval(), q, k, v)
 
 
-def swapped(self: MultiHeadAttentionBlock, q: Tensor, v: Tensor, k: Tensor) -> Tensor:
+def swapped_arguments(self: MultiHeadAttentionBlock, q: Tensor, v: Tensor, k: Tensor) -> Tensor:
     return FORWARD(self, q, k, v)
 
 
@@ -78,64 +85,65 @@ FORWARD = MultiHeadAttentionBlock.forward
 
 
 @pytest.mark.parametrize(
-    ("tried", "forward", "before", "after"),
+    ("measure", "forward", "before", "after"),
     [
-        (masks_differ.polarity, other_mask, "may look", "is hidden"),
-        (calls_differ.order_of_arguments, swapped, "q, k, v", "q, v, k"),
+        (mask_differences.polarity, inverted_mask, "visible", "hidden"),
+        (call_differences.order_of_arguments, swapped_arguments, "q, k, v", "q, v, k"),
         (
-            calls_differ.returned,
+            call_differences.returned,
             a_pair,
             "a tensor: (batch, query, d_model)",
             "a pair: (batch, query, d_model), (batch, query, d_model)",
         ),
     ],
 )
-def test_a_cell_follows_what_our_block_does(
-    tried: Callable[[], Difference],
+def test_a_cell_changes_with_our_block(
+    measure: Callable[[], Difference],
     forward: Callable[..., Any],
     before: str,
     after: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert tried().clearhead == before
+    assert measure().clearhead == before
     monkeypatch.setattr(MultiHeadAttentionBlock, "forward", forward)
-    assert tried().clearhead == after
+    assert measure().clearhead == after
 
 
-def test_a_cell_follows_what_dropout_does(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert calls_differ.dropout(keras).clearhead == "dropout is required, drops until eval()"
-    monkeypatch.setattr(MultiHeadAttentionBlock, "forward", drops_never)
-    assert calls_differ.dropout(keras).clearhead.endswith("rests until training=True")
+def test_a_cell_changes_with_dropout(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call_differences.dropout(keras).clearhead == "dropout is required, on until eval()"
+    monkeypatch.setattr(MultiHeadAttentionBlock, "forward", without_dropout)
+    assert call_differences.dropout(keras).clearhead.endswith("off until training=True")
 
 
-def test_a_cell_follows_what_torch_does(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert calls_differ.order_of_axes(keras).torch == "(seq, batch, d_model)"
+def test_a_cell_changes_with_torch(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call_differences.order_of_axes(keras).torch == "(seq, batch, d_model)"
     init = nn.MultiheadAttention.__init__
 
     def batch_first(self: Any, width: int, heads: int, bias: bool = False) -> None:
         init(self, width, heads, batch_first=True)
 
     monkeypatch.setattr(nn.MultiheadAttention, "__init__", batch_first)
-    assert calls_differ.order_of_axes(keras).torch == "(batch, seq, d_model)"
-    assert weights_differ.bias(keras).torch == "bias=False, zeros"
+    assert call_differences.order_of_axes(keras).torch == "(batch, seq, d_model)"
+    assert weight_differences.bias(keras).torch == "bias=False, zeros"
 
 
-def test_a_cell_follows_what_keras_does(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert weights_differ.layout().keras == "(d_model, h, d_k), (h, d_k, d_model)"
-    assert masks_differ.nothing_to_look_at().clearhead == "0"
+def test_a_cell_changes_with_keras(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert weight_differences.layout().keras == "(d_model, h, d_k), (h, d_k, d_model)"
+    assert mask_differences.fully_masked().clearhead == "0"
     build = keras.layers.MultiHeadAttention.build
 
-    def with_loud_bias(self: Any, *shapes: Any) -> None:
+    def with_nonzero_bias(self: Any, *shapes: Any) -> None:
         build(self, *shapes)
         self.query_dense.bias.assign(self.query_dense.bias + 1)
 
-    assert weights_differ.bias(keras).keras == "use_bias=True, zeros"
-    monkeypatch.setattr(keras.layers.MultiHeadAttention, "build", with_loud_bias)
-    assert weights_differ.bias(keras).keras == "use_bias=True, random numbers"
+    assert weight_differences.bias(keras).keras == "use_bias=True, zeros"
+    monkeypatch.setattr(keras.layers.MultiHeadAttention, "build", with_nonzero_bias)
+    assert weight_differences.bias(keras).keras == "use_bias=True, random numbers"
 
 
-def test_the_three_forms_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proofs, "MASKS", {"both": proofs.MASKS["both"]})  # all of them: test_proofs
+def test_all_formats_have_the_same_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    # `test_proofs` checks all masks.
+    monkeypatch.setattr(fixtures, "MASKS", {"both": fixtures.MASKS["both"]})
     before = torch.get_rng_state()
     found = compare_keras()
     assert torch.equal(before, torch.get_rng_state())
@@ -143,7 +151,7 @@ def test_the_three_forms_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(proof["met"] for proof in record["proofs"])
     assert set(record["versions"]) == {"keras", "torch"}
     for row in record["differences"]:
-        assert row.keys() == {"topic", "so", *HOUSES}
+        assert row.keys() == {"topic", "so", *LIBRARIES}
         assert all(value and value in text and value in page for value in row.values())
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     assert len(rows) == len(record["differences"]) + len(record["proofs"]) + 2

@@ -1,4 +1,4 @@
-"""A translator small enough to test with; no two of its sizes are alike."""
+"""A small translator for tests, whose sizes all differ."""
 
 from clearhead.models import TransformerConfig
 

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from clearhead.data.grammar import GrammarPair, generate
+from clearhead.data.grammar import GrammarPair, generate, generate_wide
 
 Sample = Callable[..., tuple[GrammarPair, ...]]
 
@@ -33,3 +33,20 @@ def everywhere(train: tuple[GrammarPair, ...]) -> tuple[GrammarPair, ...]:
     """Training pairs and some of every other split."""
     rest = ("dev", "test", "held_out_words", "held_out_constructions", "long")
     return train + tuple(pair for split in rest for pair in _sample(split))
+
+
+@cache
+def _wide_sample(split: str, count: int = 250, seed: int = 0) -> tuple[GrammarPair, ...]:
+    return tuple(islice(generate_wide(split, seed), count))
+
+
+@pytest.fixture(scope="session")
+def wide_sample() -> Sample:
+    """`wide_sample(split, count, seed)`: the first `count` pairs of the wide grammar."""
+    return _wide_sample
+
+
+@pytest.fixture(scope="session")
+def wide_train() -> tuple[GrammarPair, ...]:
+    """Six thousand training pairs of the wide grammar."""
+    return _wide_sample("train", 6_000)

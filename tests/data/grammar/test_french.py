@@ -69,7 +69,7 @@ def shapes_of_nouns() -> dict[str, set[tuple[bool, bool]]]:
 def test_an_adjective_after_its_noun_agrees_with_it(everywhere: Pairs) -> None:
     agreeing: dict[str, set[tuple[bool, bool]]] = {}
     for adjective, *shape in product(adjectives(), (False, True), (False, True)):
-        if adjective.place == "after":
+        if adjective.position == "after":
             form = french_adjective(adjective, *shape)
             agreeing.setdefault(form, set()).add((shape[0], shape[1]))
     shapes, checked = shapes_of_nouns(), 0

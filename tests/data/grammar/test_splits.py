@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from clearhead.data.grammar import PHENOMENA, SPLITS, GrammarPair, generate, words
-from clearhead.data.grammar.held_out import HELD_OUT_CONSTRUCTIONS, HELD_OUT_WORDS
+from clearhead.data.grammar.syntax import HELD_OUT_CONSTRUCTIONS, HELD_OUT_WORDS
 from clearhead.errors import UserError
 
 Pairs = tuple[GrammarPair, ...]

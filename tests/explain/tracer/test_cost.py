@@ -1,4 +1,4 @@
-"""What a trace says an operation costs, held against torch's own counter and plain sums."""
+"""The costs in a trace agree with torch's counter and with plain sums."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from clearhead.explain import trace
-from clearhead.explain.tracer.example import trace_sizes
+from clearhead.explain.tracer.examples import trace_sizes
 from clearhead.models import TransformerConfig, count_parameters
 from tests.explain.tracer.test_tracing import batch, model
 
@@ -20,21 +20,21 @@ MODULES = {
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_flops_are_those_of_torchs_counter(name: str) -> None:
+def test_flops_agree_with_torchs_counter(name: str) -> None:
     module, inputs = MODULES[name]
     with FlopCounterMode(display=False) as counter:
         module(*inputs)
     assert trace(module, *inputs).root.products == counter.get_total_flops() > 0
 
 
-def test_flops_of_a_whole_transformer_are_those_of_torchs_counter() -> None:
+def test_flops_of_a_transformer_agree_with_torchs_counter() -> None:
     network, inputs = model().eval(), batch()
     with FlopCounterMode(display=False) as counter:
         network(*inputs)
     assert trace(network, *inputs).root.products == counter.get_total_flops() > 0
 
 
-def test_flops_of_products_written_in_other_ways() -> None:
+def test_flops_of_other_product_functions_agree_with_torchs_counter() -> None:
     def products(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         heads = torch.einsum("bnd,bmd->bnm", a, b) + torch.bmm(a, b.mT)
         return torch.addmm(heads[0], a[0], b[0].T) + a[0] @ b[0].T
@@ -45,8 +45,8 @@ def test_flops_of_products_written_in_other_ways() -> None:
     assert trace(products, a, b).root.products == counter.get_total_flops() > 0
 
 
-def test_products_of_any_einsum() -> None:
-    """Three dots, and three factors from the left: (n d)(d e) -> n e, then (n e)(e m)."""
+def test_einsum_multiplies_its_factors_from_the_left() -> None:
+    """With an ellipsis, and with three factors: (n d)(d e) -> n e, then (n e)(e m)."""
     a, b = torch.randn(3, 2, 7, 12), torch.randn(3, 2, 5, 12)
     dots = trace(lambda a, b: torch.einsum("...nd, ...md -> ...nm", a, b), a, b)
     assert dots.root.products == 2 * 3 * 2 * 7 * 5 * 12
@@ -72,7 +72,7 @@ def test_a_recurrent_layer_multiplies_by_its_matrices_at_every_step(kind: type[n
 ROWS, N = 2 * 7, 12
 COUNTS = {
     "add": (lambda x: x + x, ROWS * N),
-    "a number on the left": (lambda x: 1 - 2 * x, 2 * ROWS * N),
+    "a constant on the left": (lambda x: 1 - 2 * x, 2 * ROWS * N),
     "mean": (lambda x: x.mean(-1), ROWS * N),
     "sum": (lambda x: x.sum(-1), ROWS * (N - 1)),
     "std": (lambda x: x.std(-1), ROWS * (4 * N + 1)),
@@ -90,13 +90,12 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_other_arithmetic_counts_one_for_every_number(name: str) -> None:
+def test_other_arithmetic_counts_one_for_each_element(name: str) -> None:
     module, expected = COUNTS[name]
     assert trace(module, x).root.elementwise == expected
 
 
-def test_fused_and_readable_norm_and_attention_cost_nearly_the_same() -> None:
-    """What differs is stated: where epsilon stands, and the bias of the deviation."""
+def test_fused_and_readable_attention_cost_the_same() -> None:
     q = torch.randn(2, 3, 7, 4)
 
     def readable(q: torch.Tensor) -> torch.Tensor:
@@ -117,7 +116,7 @@ def test_a_view_takes_no_memory_and_a_copy_takes_its_own() -> None:
     assert (view.bytes, copy.bytes, wide.bytes) == (0, x.numel() * 4, x.numel() * 8)
 
 
-def test_parameters_are_counted_once_in_blocks_and_shown_where_they_work() -> None:
+def test_parameters_are_counted_once_and_in_their_blocks() -> None:
     found = trace(model().eval(), *batch())
     network = model()
     assert found.root.parameters == count_parameters(network)
@@ -126,7 +125,7 @@ def test_parameters_are_counted_once_in_blocks_and_shown_where_they_work() -> No
     assert sum(row.parameters for row in norm.children) == norm.parameters == 24
 
 
-def test_a_block_sums_its_rows() -> None:
+def test_the_costs_of_a_block_are_the_sums_over_its_rows() -> None:
     for _, row in trace(model().eval(), *batch()).root.walk():
         if row.children:
             assert row.products == sum(child.products for child in row.children)
@@ -134,7 +133,7 @@ def test_a_block_sums_its_rows() -> None:
             assert row.bytes == sum(child.bytes for child in row.children)
 
 
-def test_a_large_model_costs_no_memory_and_its_trace_no_arithmetic() -> None:
+def test_a_large_model_is_traced_on_the_meta_device() -> None:
     big = TransformerConfig.preset("big", 37_000)
     small, large = trace_sizes(big, 2, 10, 7), trace_sizes(big, 512, 300, 200)
     names = [[row.arrow() for row in found.rows()] for found in (small, large)]

@@ -1,4 +1,4 @@
-"""BERT, GPT-2 and ESM-2, which the tracer has never heard of: every axis has its name."""
+"""Every axis of BERT, GPT-2 and ESM-2 has a name, without rules written for them."""
 
 from dataclasses import fields
 from typing import Any
@@ -28,10 +28,10 @@ def test_every_axis_has_a_name_and_nothing_is_doubted(kind: Any, config: Any) ->
     softmax = [row for row in found.rows() if row.operation == "softmax"]
     assert {row.output for row in softmax} == {"(batch, h, seq_len, seq_len)"}
     unnamed = [
-        (row.place.code if row.place else row.what, row.arrow())
+        (row.location.code if row.location else row.what, row.arrow())
         for row in found.rows()
         for shape in row.outputs
-        if any(not axis.known.name for axis in shape)
+        if any(not axis.resolved.name for axis in shape)
     ]
     assert not unnamed
     assert not [doubt for row in found.rows() for doubt in row.doubts]

@@ -1,4 +1,4 @@
-"""Slips from forums: each is explained with the right two axes and a remedy that fits it."""
+"""Mistakes from forums are explained with the right two axes and a fitting remedy."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ logits = torch.randn(BATCH, TGT, VOCAB)
 padding = torch.ones(BATCH, TGT, dtype=torch.bool)
 tgt_mask = torch.ones(1, 1, TGT, TGT, dtype=torch.bool)
 
-SLIPS: list[tuple[type[nn.Module], tuple[Any, ...], tuple[str, str], str]] = [
+MISTAKES: list[tuple[type[nn.Module], tuple[Any, ...], tuple[str, str], str]] = [
     (forum.LengthOfTheQueryForAll, (x, memory, memory), ("src_len", "seq_len"), "own x.shape[1]"),
     (forum.ValueNotSplit, (x, x, x), ("h", "batch"), "transpose(1, 2)"),
     (forum.WidthThatHeadsDoNotDivide, (x,), ("d_model", "h·d_k"), "a multiple of h"),
@@ -39,7 +39,7 @@ SLIPS: list[tuple[type[nn.Module], tuple[Any, ...], tuple[str, str], str]] = [
     (forum.MoreWordsThanRows, (ids[:, :3] + VOCAB,), ("id", "vocab"), "at least 31"),
     (forum.MoreWordsThanRows, (ids[:, :3] - 100,), ("id", "vocab"), "negative id"),
     (forum.ClassesAtTheEnd, (logits, ids), ("vocab", "tgt_len"), "logits.transpose(1, 2)"),
-    (forum.OnlyTheLabelsShifted, (logits, ids), ("tgt_len", "tgt_len−1"), "cut both"),
+    (forum.OnlyTheLabelsShifted, (logits, ids), ("tgt_len", "tgt_len−1"), "slice both"),
     (forum.PaddingMaskForTheKernel, (x, padding), ("src_len", "batch"), "[:, None, None, :]"),
     (broken.Attention, (x, x, x, padding), ("seq_len", "batch"), "[:, None, None, :]"),
     (forum.StackedHeads, (x,), ("d_k", "d_model"), "torch.cat(heads, dim=-1)"),
@@ -54,23 +54,28 @@ SLIPS: list[tuple[type[nn.Module], tuple[Any, ...], tuple[str, str], str]] = [
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize(
-    ("module", "inputs", "axes", "advice"), SLIPS, ids=[f"{s[0].__name__}-{s[3]}" for s in SLIPS]
+    ("module", "inputs", "axes", "advice"),
+    MISTAKES,
+    ids=[f"{s[0].__name__}-{s[3]}" for s in MISTAKES],
 )
-def test_a_slip_from_a_forum_is_explained(
+def test_a_mistake_from_a_forum_is_explained(
     module: type[nn.Module], inputs: tuple[Any, ...], axes: tuple[str, str], advice: str
 ) -> None:
-    with pytest.raises((RuntimeError, IndexError, ValueError, AssertionError)) as unwatched:
+    with pytest.raises((RuntimeError, IndexError, ValueError, AssertionError)) as untraced:
         module()(*inputs)
     found = trace(module(), *inputs)
     mistake = found.mistake
     assert mistake is not None and mistake.names == axes
     assert advice in mistake.slip and mistake.law
-    assert mistake.message == str(unwatched.value).splitlines()[0]
-    assert mistake.place is not None and mistake.place.file in (forum.__file__, broken.__file__)
-    assert "meets" in found.to_html() and axes[0] in str(found)
+    assert mistake.message == str(untraced.value).splitlines()[0]
+    assert mistake.location is not None and mistake.location.file in (
+        forum.__file__,
+        broken.__file__,
+    )
+    assert "does not match" in found.to_html() and axes[0] in str(found)
 
 
-def test_an_assertion_of_the_models_own_goes_its_way() -> None:
+def test_an_assertion_of_the_model_is_raised() -> None:
     def careful(x: torch.Tensor) -> torch.Tensor:
         assert x.shape[0] == 99, "my own words"
         return x

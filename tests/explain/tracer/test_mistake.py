@@ -1,4 +1,4 @@
-"""Shape bugs planted in a learner's modules: each is explained with the right two axes named."""
+"""Shape errors in typical modules are explained with the right two axes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from clearhead import build_transformer
 from clearhead.explain import trace
 from tests.explain.tracer import broken
 from tests.explain.tracer.broken import BATCH, D_MODEL, HEADS, SRC, TGT
@@ -17,19 +18,19 @@ memory = torch.randn(BATCH, SRC, D_MODEL)
 src_mask = torch.ones(BATCH, 1, 1, SRC, dtype=torch.bool)
 tgt_mask = torch.ones(BATCH, 1, TGT, TGT, dtype=torch.bool)
 
-# What is broken, its inputs, the two axes that meet, and a word of the advice.
+# A module, its inputs, the two axes that differ, and a phrase of the likely cause.
 PLANTED: list[tuple[type[nn.Module], tuple[Any, ...], tuple[str, str], str]] = [
     (broken.KeyNotTransposed, (x, x, x), ("d_k", "seq_len"), "key.transpose(-2, -1)"),
     (broken.KeyTransposedWrongly, (x, x, x), ("d_k", "h"), "wrong axes"),
     (broken.QueryWithoutHeadsInFront, (x, x, x), ("seq_len", "h"), "transpose(1, 2)"),
     (broken.HeadsNotSplit, (x, x, x, tgt_mask), ("d_model", "seq_len"), "never split"),
-    (broken.HeadsNotJoined, (x, x, x), ("d_k", "d_model"), "heads were not joined"),
+    (broken.HeadsNotJoined, (x, x, x), ("d_k", "d_model"), "heads were not concatenated"),
     (broken.JoinedWithoutContiguous, (x, x, x), ("h", "d_k"), ".contiguous()"),
     (broken.SplitIntoWholeWidths, (x, x, x), ("d_model", "h·d_model"), "d_k = d_model / h"),
     (broken.ForgotTheHeads, (x, x, x), ("h·d_k", "d_k"), "the factor h was forgotten"),
     (broken.NormWithoutKeepdim, (x,), ("d_model", "seq_len"), "keepdim=True"),
     (broken.WholeTableAdded, (x,), ("seq_len", "max_seq_len"), "self.pe[:, : x.shape[1]]"),
-    (broken.FeedForwardNeverNarrows, (x,), ("d_model", "d_ff"), "back to d_model"),
+    (broken.FeedForwardNeverNarrows, (x,), ("d_model", "d_ff"), "from d_ff to d_model"),
     (broken.FeedForwardSwapped, (x,), ("d_ff", "d_model"), "nn.Linear(20, 12)"),
     (broken.CrossAttentionWithForeignValues, (x, memory), ("src_len", "tgt_len"), "same one"),
     (broken.SourceMaskOnTheTarget, (x, src_mask, tgt_mask), ("tgt_len", "src_len"), "swapped"),
@@ -43,15 +44,15 @@ ids = [f"{module.__name__}-{'-'.join(axes)}" for module, _, axes, _ in PLANTED]
 
 
 @pytest.mark.parametrize(("module", "inputs", "axes", "advice"), PLANTED, ids=ids)
-def test_a_planted_bug_is_explained_with_its_two_axes(
+def test_a_shape_error_is_explained_with_its_two_axes(
     module: type[nn.Module], inputs: tuple[Any, ...], axes: tuple[str, str], advice: str
 ) -> None:
-    with pytest.raises((RuntimeError, IndexError)) as unwatched:
+    with pytest.raises((RuntimeError, IndexError)) as untraced:
         module()(*inputs)
     mistake = trace(module(), *inputs).mistake
     assert mistake is not None and mistake.names == axes
     assert advice in mistake.slip
-    assert mistake.message == str(unwatched.value).splitlines()[0]
+    assert mistake.message == str(untraced.value).splitlines()[0]
 
 
 @pytest.mark.parametrize(("module", "inputs", "axes", "advice"), PLANTED, ids=ids)
@@ -60,21 +61,21 @@ def test_the_explanation_points_to_the_line_and_to_where_the_axes_come_from(
 ) -> None:
     found = trace(module(), *inputs)
     mistake = found.mistake
-    assert mistake is not None and mistake.place is not None
-    assert mistake.place.file == broken.__file__
-    line = SOURCE[mistake.place.line - 1]
-    assert mistake.place.code.split("(")[0] in line
+    assert mistake is not None and mistake.location is not None
+    assert mistake.location.file == broken.__file__
+    line = SOURCE[mistake.location.line - 1]
+    assert mistake.location.code.split("(")[0] in line
     assert all(story.partition(": ")[2] for story in mistake.stories)
     assert found.rows()[-1].failed and not any(row.failed for row in found.rows()[:-1])
 
 
-def test_the_right_module_beside_the_broken_ones_has_no_mistake() -> None:
+def test_a_correct_module_has_no_mistake() -> None:
     found = trace(broken.Attention(), x, memory, memory, src_mask)
     assert found.mistake is None
     assert found.root.outputs[0][1].label == "tgt_len"
 
 
-def test_an_axis_too_many_asked_for_and_one_too_few_unpacked() -> None:
+def test_a_missing_axis_and_a_failed_unpacking_are_explained() -> None:
     asked = trace(lambda x: x.transpose(2, 3), x).mistake
     assert asked is not None and "split into heads" in asked.slip
 
@@ -86,8 +87,8 @@ def test_an_axis_too_many_asked_for_and_one_too_few_unpacked() -> None:
     assert unpacked is not None and "(batch, seq_len, d_model)" in str(unpacked)
 
 
-def test_a_silent_slip_is_doubted_where_two_sizes_happen_to_agree() -> None:
-    """Heads joined without a transpose back: nothing raises, and what comes out is wrong."""
+def test_a_wrong_reshape_of_the_right_size_is_doubted() -> None:
+    """Heads concatenated without a transpose raise nothing, and the output is wrong."""
 
     class Joined(broken.Attention):
         def join(self, x: torch.Tensor) -> torch.Tensor:
@@ -95,17 +96,17 @@ def test_a_silent_slip_is_doubted_where_two_sizes_happen_to_agree() -> None:
 
     found = trace(Joined(), x, x, x)
     doubts = [doubt for row in found.rows() for doubt in row.doubts]
-    assert found.mistake is None and len(doubts) == 1 and "shuffles" in doubts[0]
+    assert found.mistake is None and len(doubts) == 1 and "mixes the axes" in doubts[0]
     assert not [row for row in trace(broken.Attention(), x, x, x).rows() if row.doubts]
 
 
-def test_a_square_that_hides_a_missing_transpose_is_doubted() -> None:
+def test_equal_sizes_that_hide_a_missing_transpose_are_doubted() -> None:
     """With d_k = seq_len the product of query and key fits without a transpose."""
     square = torch.randn(BATCH, D_MODEL // HEADS, D_MODEL)
     found = trace(broken.KeyNotTransposed(), square, square, square)
     doubts = [doubt for row in found.rows() for doubt in row.doubts]
     assert found.mistake is None
-    assert "d_k meets seq_len: they fit only because both happen to be 4" in doubts
+    assert "d_k is combined with seq_len: they match only because both are 4" in doubts
 
 
 @pytest.mark.parametrize(
@@ -121,19 +122,48 @@ def test_a_square_that_hides_a_missing_transpose_is_doubted() -> None:
         lambda x: torch.stack((x, x[:1])),
     ],
 )
-def test_a_call_in_any_other_form_fails_as_it_does_unwatched_or_is_explained(call: Any) -> None:
-    with pytest.raises((RuntimeError, IndexError)) as unwatched:
+def test_an_unusual_call_fails_as_untraced_or_is_explained(call: Any) -> None:
+    with pytest.raises((RuntimeError, IndexError)) as untraced:
         call(x)
     try:
         mistake = trace(call, x).mistake
     except (RuntimeError, IndexError) as error:
-        assert str(error) == str(unwatched.value)
+        assert str(error) == str(untraced.value)
     else:
-        assert mistake is not None and mistake.message == str(unwatched.value).splitlines()[0]
+        assert mistake is not None and mistake.message == str(untraced.value).splitlines()[0]
 
 
-def test_an_error_that_is_not_about_shapes_goes_its_way() -> None:
+def test_an_error_that_is_not_about_shapes_is_raised() -> None:
     with pytest.raises(RuntimeError, match="Long"):
         trace(nn.Linear(D_MODEL, 3), torch.ones(2, D_MODEL, dtype=torch.long))
     with pytest.raises(ZeroDivisionError):
         trace(lambda x: x / (1 // 0), x)
+
+
+class Model(nn.Module):
+    """Ids in, vectors out."""
+
+    def __init__(self, check: bool) -> None:
+        super().__init__()
+        self.check, self.embedding = check, nn.Embedding(31, D_MODEL)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        if self.check and ids.is_floating_point():
+            raise ValueError("ids must be integers")
+        return self.embedding(ids)
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["torch refuses", "the model refuses"])
+def test_ids_that_are_floats_are_explained(check: bool) -> None:
+    found = trace(Model(check), torch.ones(BATCH, TGT))
+    assert found.mistake is not None and found.mistake.axes == ()
+    assert "float32" in found.mistake.headline and "ids.long()" in found.mistake.slip
+    for shown in (str(found), found.to_html(), found.to_markdown(), found.to_json()):
+        assert "ids must be integers" in shown
+
+
+def test_float_ids_of_a_transformer_are_explained() -> None:
+    model = build_transformer(31, 31, 9, 9, d_model=D_MODEL, N=1, h=HEADS, d_ff=20)
+    tgt = torch.ones(BATCH, TGT, dtype=torch.long)
+    mistake = trace(model, torch.ones(BATCH, SRC), tgt, src_mask, tgt_mask).mistake
+    assert mistake is not None and "float32" in mistake.headline

@@ -1,4 +1,4 @@
-"""The shape walkthrough runs as it stands, in seconds, and shows what its text says."""
+"""The shape walkthrough runs in seconds and shows what its text says."""
 
 import runpy
 from itertools import pairwise
@@ -9,17 +9,17 @@ import pytest
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "shapes.py"
 
 
-def test_the_walkthrough_runs_and_keeps_its_promises(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_walkthrough_runs_and_shows_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names = runpy.run_path(str(NOTEBOOK))
     out = capsys.readouterr().out
-    assert out.count("FLOPs  projection_layer.proj: score every word") == 1
-    assert out.count("⚠ shapes.py:") == 3, "the queries, the keys and the values are shuffled"
+    assert out.count("FLOPs  projection_layer.proj: project to the vocabulary") == 1
+    assert out.count("⚠ shapes.py:") == 3, "the queries, the keys and the values are mixed"
     trace, x = names["trace"], names["x"]
     assert trace(names["MyAttention"](512, 8), x).mistake.names == ("d_k", "seq_len")
     assert trace(names["Shuffled"](512, 8), x).mistake is None
 
 
-def test_every_cell_of_code_is_told_about_before() -> None:
+def test_every_code_cell_follows_an_explanation() -> None:
     kinds = [
         "[markdown]" in line
         for line in NOTEBOOK.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Operations by the dozen: watched, each gives what it gives and carries the right names."""
+"""Every traced operation gives the same result and propagates the right names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clearhead.explain import trace
-from clearhead.explain.tracer.axis import names, sizes
-from clearhead.explain.tracer.ledger import tensors_in
+from clearhead.explain.tracer.axes import names, sizes
+from clearhead.explain.tracer.model_axes import tensors_in
 
 BATCH, SEQ, WIDTH = 2, 5, 6
 AXES = {"x": "batch seq_len d_model"}
 
-# An operation on x (batch, seq_len, d_model), and the names of what comes out first.
-CARRIED: list[tuple[Callable[[Tensor], Any], str]] = [
+# An operation on x (batch, seq_len, d_model), and the axis names of its first result.
+PROPAGATED: list[tuple[Callable[[Tensor], Any], str]] = [
     (lambda x: x.permute(0, 2, 1), "(batch, d_model, seq_len)"),
     (lambda x: x.permute((2, 0, 1)), "(d_model, batch, seq_len)"),
     (lambda x: torch.swapaxes(x, 0, -1), "(d_model, seq_len, batch)"),
@@ -69,8 +69,8 @@ CARRIED: list[tuple[Callable[[Tensor], Any], str]] = [
     (lambda x: torch.tril(torch.ones(x.size(1), x.size(1))), "(seq_len, seq_len)"),
 ]
 
-# Of these only the sizes are known for sure; what matters is that the model runs on.
-ODD: list[Callable[[Tensor], Any]] = [
+# Only the sizes of these results are certain; the model must run on.
+UNUSUAL: list[Callable[[Tensor], Any]] = [
     lambda x: x[x > 0],
     lambda x: x[[0, 1, 1]],
     lambda x: x[:, torch.tensor([0, 2])],
@@ -93,8 +93,8 @@ ODD: list[Callable[[Tensor], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "wanted"), CARRIED, ids=[w for _, w in CARRIED])
-def test_names_travel(operation: Callable[[Tensor], Any], wanted: str) -> None:
+@pytest.mark.parametrize(("operation", "wanted"), PROPAGATED, ids=[w for _, w in PROPAGATED])
+def test_names_are_propagated(operation: Callable[[Tensor], Any], wanted: str) -> None:
     data = torch.randn(BATCH, SEQ, WIDTH)
     found = trace(operation, data.clone(), axes=AXES)
     assert names(found.root.outputs[0]) == wanted
@@ -102,8 +102,8 @@ def test_names_travel(operation: Callable[[Tensor], Any], wanted: str) -> None:
         assert torch.equal(shown, plain)
 
 
-@pytest.mark.parametrize("operation", ODD, ids=range(len(ODD)))
-def test_an_unusual_operation_is_handed_on_and_its_sizes_are_told(
+@pytest.mark.parametrize("operation", UNUSUAL, ids=range(len(UNUSUAL)))
+def test_an_unusual_operation_runs_and_its_sizes_are_shown(
     operation: Callable[[Tensor], Any],
 ) -> None:
     data = torch.randn(BATCH, SEQ, WIDTH)

@@ -1,4 +1,4 @@
-"""Every row of the seeds' shape tables, made again by a run of the seeds' own modules and ours."""
+"""A trace reproduces every row of the seeds' shape tables, for their modules and for ours."""
 
 import re
 from itertools import pairwise
@@ -10,18 +10,18 @@ from torch import nn
 from clearhead import blocks
 from clearhead.explain import trace
 from clearhead.explain.tracer import Trace
-from clearhead.explain.tracer.axis import names, sizes
+from clearhead.explain.tracer.axes import names, sizes
 from tests.explain.tracer import seeds
 
 BATCH, SEQ_LEN, D_MODEL, LONGEST, HEADS = 32, 100, 512, 5000, 8
 
 
-def front(room: object) -> Trace:
-    """The road of the walk-through: ids, embedding, position; 32 sentences of 100 tokens."""
-    road = nn.Sequential(
-        room.InputEmbeddings(D_MODEL, 1000), room.PositionalEncoding(D_MODEL, LONGEST, 0.1)
+def input_layers(module: object) -> Trace:
+    """Embedding and positional encoding for 32 sentences of 100 tokens."""
+    layers = nn.Sequential(
+        module.InputEmbeddings(D_MODEL, 1000), module.PositionalEncoding(D_MODEL, LONGEST, 0.1)
     ).eval()
-    return trace(road, torch.zeros(BATCH, SEQ_LEN, dtype=torch.long))
+    return trace(layers, torch.zeros(BATCH, SEQ_LEN, dtype=torch.long))
 
 
 def shape_cells(table: str) -> list[str]:
@@ -29,15 +29,15 @@ def shape_cells(table: str) -> list[str]:
     return [cell.strip("`") for cell in cells if cell]
 
 
-@pytest.mark.parametrize("room", [seeds, blocks], ids=["the seed's modules", "ours"])
-def test_every_row_of_the_summary_table(room: object) -> None:
-    found = front(room)
+@pytest.mark.parametrize("module", [seeds, blocks], ids=["the seed's modules", "ours"])
+def test_every_row_of_the_summary_table(module: object) -> None:
+    found = input_layers(module)
     look_up, scale, cut, add = found.rows()
     assert [row.operation for row in found.rows()] == ["embedding", "mul", "getitem", "add"]
     rows = [
         look_up.inputs[0].shape,  # raw input
         look_up.outputs[0],  # nn.Embedding
-        cut.inputs[0].shape,  # the table that the set-up made
+        cut.inputs[0].shape,  # the position table
         add.inputs[0].shape,  # x from step 2
         cut.outputs[0],  # the slice
         add.outputs[0],  # the sum
@@ -46,23 +46,23 @@ def test_every_row_of_the_summary_table(room: object) -> None:
     assert [sizes(shape) for shape in rows] == [
         (32, 100), (32, 100, 512), (1, 5000, 512), (32, 100, 512), (1, 100, 512), (32, 100, 512),
     ]  # fmt: skip
-    assert scale.output == names(look_up.outputs[0]), "a number times a tensor changes no shape"
+    assert scale.output == names(look_up.outputs[0]), "scaling changes no shape"
 
 
-def test_the_sum_tells_its_broadcasting_dimension_by_dimension() -> None:
-    assert front(seeds).rows()[-1].stretched == [
+def test_broadcasting_is_shown_for_each_dimension() -> None:
+    assert input_layers(seeds).rows()[-1].stretched == [
         "batch: 1 → 32", "seq_len: 100 = 100", "d_model: 512 = 512",
     ]  # fmt: skip
 
 
-def test_every_step_of_the_walk_through_of_the_set_up() -> None:
+def test_every_step_of_the_walk_through() -> None:
     rows = trace(seeds.PositionalEncoding, D_MODEL, LONGEST, 0.1).rows()
     for code, shape, numbers in seeds.SETUP:
         ends = "torch.exp(" if code == "div_term" else code
         row = next(
             r
             for r in rows
-            if r.place and (r.place.code.endswith(code) or ends in r.place.code[:10])
+            if r.location and (r.location.code.endswith(code) or ends in r.location.code[:10])
         )
         assert (names(row.outputs[0]), sizes(row.outputs[0])) == (shape, numbers), code
 

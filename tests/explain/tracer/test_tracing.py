@@ -1,4 +1,4 @@
-"""Watching: any module, nothing changed by it, and names that follow axes and not sizes."""
+"""Tracing changes nothing, works for any module, and names follow axes, not sizes."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from clearhead.blocks import MultiHeadAttentionBlock, decoder_mask, padding_mask
 from clearhead.errors import UserError
 from clearhead.explain import trace
-from clearhead.explain.tracer.axis import names
+from clearhead.explain.tracer.axes import names
 from clearhead.fast import accelerate
 from clearhead.models import Transformer, TransformerConfig
 
@@ -26,8 +26,8 @@ def batch(src_len: int = SRC, tgt_len: int = TGT, rows: int = BATCH) -> Inputs:
     return src, tgt, padding_mask(src, 0), decoder_mask(tgt, 0)
 
 
-@pytest.mark.parametrize("training", [False, True], ids=["eval", "training, dropout awake"])
-def test_a_watched_model_gives_the_same_bits_and_the_same_gradients(training: bool) -> None:
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "training with dropout"])
+def test_traced_outputs_and_gradients_are_bit_identical(training: bool) -> None:
     network, inputs = model().train(training), batch()
     results = []
     for run in (network, lambda *given: trace(network, *given).output):
@@ -36,12 +36,12 @@ def test_a_watched_model_gives_the_same_bits_and_the_same_gradients(training: bo
         output = run(*inputs)
         output.square().sum().backward()
         results.append((output, [p.grad.clone() for p in network.parameters()]))
-    (plain, plain_grads), (watched, watched_grads) = results
-    assert torch.equal(plain, watched)
-    assert all(map(torch.equal, plain_grads, watched_grads))
+    (plain, plain_grads), (traced, traced_grads) = results
+    assert torch.equal(plain, traced)
+    assert all(map(torch.equal, plain_grads, traced_grads))
 
 
-def test_nothing_of_the_watch_stays_behind() -> None:
+def test_tracing_leaves_no_hooks_and_no_attributes() -> None:
     from torch.nn.modules import module as torch_modules
 
     network = model().eval()
@@ -54,7 +54,7 @@ def test_nothing_of_the_watch_stays_behind() -> None:
         assert not m._forward_hooks and not m._forward_pre_hooks
 
 
-def test_names_do_not_mind_sizes_that_are_equal() -> None:
+def test_equal_sizes_do_not_confuse_names() -> None:
     """Everything that can be 4 is 4: batch, heads, d_k and both lengths."""
     inputs = batch(src_len=4, tgt_len=4, rows=4)
     found = trace(model(d_model=16, h=4).eval(), *inputs)
@@ -86,7 +86,7 @@ def test_cross_attention_keeps_the_two_lengths_apart() -> None:
     assert softmax.what == "softmax over src_len"
 
 
-def test_a_mask_without_a_telling_name_belongs_to_the_keys_it_is_as_long_as() -> None:
+def test_a_mask_of_the_length_of_the_keys_has_their_axis() -> None:
     query, key = torch.randn(BATCH, TGT, 12), torch.randn(BATCH, SRC, 12)
     mask = torch.ones(BATCH, 1, 1, SRC, dtype=torch.bool)
     found = trace(MultiHeadAttentionBlock(12, 3, 0.0), query, key, key, mask)
@@ -100,27 +100,28 @@ def test_the_steps_of_attention_in_order() -> None:
     x = torch.randn(BATCH, SRC, 12)
     rows = trace(MultiHeadAttentionBlock(12, 3, 0.0).eval(), x, x, x).rows()
     assert [row.what for row in rows] == [
-        "project Q", "split heads: d_model → h·d_k", "swap seq_len and h",
-        "project K", "split heads: d_model → h·d_k", "swap seq_len and h",
-        "project V", "split heads: d_model → h·d_k", "swap seq_len and h",
-        "swap seq_len and d_k", "QKᵀ", "scale ÷ 2 = √d_k", "softmax over seq_len", "weights × V",
-        "swap h and seq_len", "join heads: h·d_k → d_model", "project the heads",
+        "project Q", "split heads: d_model → h·d_k", "transpose seq_len and h",
+        "project K", "split heads: d_model → h·d_k", "transpose seq_len and h",
+        "project V", "split heads: d_model → h·d_k", "transpose seq_len and h",
+        "transpose seq_len and d_k", "QKᵀ", "scale ÷ 2 = √d_k", "softmax over seq_len",
+        "weights × V", "transpose h and seq_len", "concatenate heads: h·d_k → d_model",
+        "output projection",
     ]  # fmt: skip
 
 
-def test_every_row_says_where_it_is_written() -> None:
+def test_every_row_has_its_source_location() -> None:
     for row in trace(model().eval(), *batch()).rows():
-        assert row.place is not None and row.place.link.endswith(f".py#L{row.place.line}")
-        assert "/clearhead/" in row.place.file and row.place.code
+        assert row.location is not None and row.location.link.endswith(f".py#L{row.location.line}")
+        assert "/clearhead/" in row.location.file and row.location.code
 
 
-def test_the_outermost_row_points_to_where_the_forward_pass_begins() -> None:
-    place = trace(model().eval(), *batch()).root.place
+def test_the_outermost_row_is_located_at_the_forward_method() -> None:
+    place = trace(model().eval(), *batch()).root.location
     assert place is not None and place.function == "forward"
     assert place.file.endswith("models/transformer.py")
 
 
-def test_the_fast_twins_are_watched_as_well() -> None:
+def test_an_accelerated_model_is_traced() -> None:
     network, inputs = accelerate(model().eval()), batch()
     with torch.no_grad():
         found = trace(network, *inputs)
@@ -129,7 +130,7 @@ def test_the_fast_twins_are_watched_as_well() -> None:
 
 
 class Gpt(nn.Module):
-    """Another author's habits: one projection for all three, other names, no d_k at all."""
+    """Code in another style: one projection for q, k and v, other names, no d_k."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,15 +146,15 @@ class Gpt(nn.Module):
         return self.out((weights @ v).transpose(1, 2).reshape(B, T, C))
 
 
-def test_another_authors_words_are_understood() -> None:
+def test_other_names_for_the_same_axes_are_understood() -> None:
     rows = trace(Gpt(), torch.randn(BATCH, SRC, 12)).rows()
     outputs = {row.what: row.output for row in rows}
     assert outputs["QKᵀ"] == "(batch, h, seq_len, seq_len)"
     assert outputs["weights × V"] == "(batch, h, seq_len, d_k)"
-    assert outputs["join heads: h·d_k → d_model"] == "(batch, seq_len, d_model)"
+    assert outputs["concatenate heads: h·d_k → d_model"] == "(batch, seq_len, d_model)"
 
 
-def test_modules_of_torch_itself() -> None:
+def test_modules_of_torch_are_traced() -> None:
     x = torch.randn(BATCH, SRC, 12)
     layer = trace(nn.TransformerEncoderLayer(12, 3, 20, batch_first=True).eval(), x)
     assert [names(shape) for shape in layer.root.outputs] == ["(batch, src_len, d_model)"]
@@ -165,8 +166,8 @@ def test_modules_of_torch_itself() -> None:
     assert trace(nn.Conv1d(12, 6, 3), x.mT).root.outputs[0][1].label == "out_channels"
 
 
-def test_torchs_own_attention_shows_what_it_does_inside() -> None:
-    """It joins the batch with the heads, and takes both apart again."""
+def test_the_attention_of_torch_shows_its_operations() -> None:
+    """It merges batch and heads, and splits them again."""
     query, key = torch.randn(BATCH, TGT, 12), torch.randn(BATCH, SRC, 12)
     block = nn.MultiheadAttention(12, 3, batch_first=True)
     found = trace(block, query, key, key)
@@ -180,7 +181,7 @@ def test_torchs_own_attention_shows_what_it_does_inside() -> None:
     assert not [doubt for row in found.rows() for doubt in row.doubts]
 
 
-def test_names_given_by_hand_count() -> None:
+def test_given_names_are_used() -> None:
     found = trace(nn.Linear(6, 4), torch.randn(9, 5, 6), axes={"input": "cells genes d_model"})
     assert found.root.output.startswith("(cells, genes, ")
 
@@ -188,11 +189,13 @@ def test_names_given_by_hand_count() -> None:
 @pytest.mark.parametrize(
     ("axes", "message"),
     [
-        ({"y": "batch d_model"}, "which is no tensor argument; choose from input"),
+        ({"y": "batch d_model"}, "which is not a tensor argument; choose from input"),
         ({"input": "batch"}, r"1 names \(batch\), but it has 2 axes"),
     ],
 )
-def test_names_that_do_not_fit_are_refused_in_one_line(axes: dict[str, str], message: str) -> None:
+def test_given_names_that_do_not_fit_are_refused_in_one_line(
+    axes: dict[str, str], message: str
+) -> None:
     with pytest.raises(UserError, match=message) as error:
         trace(nn.Linear(6, 4), torch.randn(9, 6), axes=axes)
     assert "\n" not in str(error.value)

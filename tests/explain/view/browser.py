@@ -20,7 +20,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# Notes when the first picture stands on the screen, in milliseconds since the page was asked for.
+# Resolves at the first paint of the view, in milliseconds since the navigation began.
 NOTE_FIRST_PAINT = """
 window.painted = new Promise((done) => {
   const look = () => window.attentionView
@@ -54,16 +54,16 @@ def chromium() -> Iterator[Any]:
 
 
 class Visit:
-    """One page, opened with the network cut; what it complains about is kept."""
+    """One page, opened without network; its errors and requests are recorded."""
 
     def __init__(self, browser: Any, file: Path, before: str = "") -> None:
-        self.complaints: list[str] = []
+        self.errors: list[str] = []
         self.requests: list[str] = []
         context = browser.new_context(viewport={"width": 1100, "height": 760}, offline=True)
         context.add_init_script(NOTE_FIRST_PAINT + before)
         self.page = context.new_page()
         self.page.on("console", lambda message: self._keep(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         # Time that the page's thread has worked, not waited for its turn.
         self.inspector = context.new_cdp_session(self.page)
@@ -74,7 +74,7 @@ class Visit:
 
     def _keep(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
-            self.complaints.append(text)
+            self.errors.append(text)
 
     def __enter__(self) -> "Visit":
         return self
@@ -96,12 +96,12 @@ class Visit:
         return f"[role=option][data-side={side}][data-place='{place}']"
 
     def asked(self) -> str:
-        """The line above the numbers."""
+        """The line above the weights."""
         return str(self.page.inner_text(".ch-asked"))
 
     def answers(self) -> list[str]:
-        """The words looked at, with their weights."""
+        """The tokens with their weights."""
         self.page.wait_for_timeout(60)
         return [
-            " ".join(text.split()) for text in self.page.locator(".ch-answers li").all_inner_texts()
+            " ".join(text.split()) for text in self.page.locator(".ch-readout li").all_inner_texts()
         ]

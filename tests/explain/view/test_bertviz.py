@@ -1,4 +1,4 @@
-"""What was written for bertviz and transformers works as it is written."""
+"""Code written for bertviz works unchanged."""
 
 import pytest
 import torch
@@ -35,6 +35,23 @@ def test_attention_and_tokens_by_position() -> None:
     assert shown.data.startswith("<!DOCTYPE html>")
 
 
+def test_positional_arguments_are_in_the_order_of_bertviz() -> None:
+    """bertviz 1.4: model_view(attention, tokens, sentence_b_start, prettify_tokens, display_mode,
+    encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens,
+    include_layers, include_heads, html_action); head_view has layer and heads instead.
+    """
+    three = attention(4, 4), attention(3, 3), attention(3, 4)
+    rest = ([0, 2], [1], "return")
+    shown = model_view(None, None, None, False, "dark", *three, SOURCE, TARGET, *rest)
+    assert shown.view.payload["theme"] == "dark"
+    assert [one.kind for one in shown.view.maps] == ["encoder", "decoder", "cross"]
+    assert (shown.view.maps[0].layers, shown.view.maps[0].heads) == ((0, 2), (1,))
+    assert shown.view.maps[0].keys == tuple(SOURCE)
+    shown = head_view(None, None, None, False, 2, [0], *three, SOURCE, TARGET, [0, 2], "return")
+    start = shown.view.payload["start"]
+    assert (start["view"], start["layer"], start["heads"]) == ("flow", 1, [0])
+
+
 def test_all_three_of_an_encoder_decoder() -> None:
     maps = model_view(**encoder_decoder(), html_action="return").view.maps  # type: ignore[arg-type]
     assert [(one.kind, len(one.queries), len(one.keys)) for one in maps] == [
@@ -50,7 +67,7 @@ def test_cross_attention_alone() -> None:
     assert [one.kind for one in head_view(**given).view.maps] == ["cross"]  # type: ignore[arg-type]
 
 
-def test_layers_and_heads_are_chosen_and_keep_their_numbers() -> None:
+def test_chosen_layers_and_heads_keep_their_indices() -> None:
     weights = attention(4, 4)
     shown = model_view(weights, SOURCE, include_layers=[0, 2], include_heads=[1])
     (one,) = shown.view.maps
@@ -72,7 +89,7 @@ def test_two_sentences_are_shown_in_four_blocks_as_well() -> None:
     assert torch.equal(torch.from_numpy(maps[2].weights[1]), weights[1][0, :, :3, 3:])
 
 
-def test_what_transformers_returns_is_taken_as_it_is() -> None:
+def test_the_attention_of_a_transformers_model_is_accepted() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
         vocab_size=30,
@@ -95,8 +112,8 @@ def test_what_transformers_returns_is_taken_as_it_is() -> None:
         ({}, "there is no attention; give attention and tokens"),
         ({"attention": (None, None), "tokens": SOURCE}, "attn_implementation='eager'"),
         ({"attention": (attention(4, 4),), "tokens": SOURCE}, r"that of generate\(\)"),
-        ({"attention": attention(4, 4)}, "attention is given without tokens"),
-        ({"attention": attention(4, 4), "tokens": SOURCE[:3]}, "4 x 4 positions, but there are 3"),
+        ({"attention": attention(4, 4)}, "attention needs tokens"),
+        ({"attention": attention(4, 4), "tokens": SOURCE[:3]}, "4 x 4 positions, but 3"),
         ({"attention": [torch.ones(2, 1, 4, 4) / 4], "tokens": SOURCE}, "that of 2 sentences"),
         ({"attention": attention(4, 4), "tokens": SOURCE, "layer": 3}, "no layer 3; choose from 0"),
         ({"attention": attention(4, 4), "tokens": SOURCE, "include_heads": [7]}, "no head 7"),
@@ -107,7 +124,7 @@ def test_what_transformers_returns_is_taken_as_it_is() -> None:
         ),
     ],
 )
-def test_what_cannot_be_shown_is_one_clear_line(given: dict[str, object], message: str) -> None:
+def test_wrong_arguments_are_refused_in_one_line(given: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         head_view(**given)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The attention view in a browser that has no network: seen, pointed at, walked through, read."""
+"""The attention view in a browser without network: pointer, keyboard, screen reader."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from clearhead.explain.attention_map import AttentionMap
-from clearhead.explain.look import look, sentence
-from clearhead.explain.view import AttentionView, model_view
+from clearhead.explain.attention import AttentionMap, attention_maps, next_tokens, sentence_pair
+from clearhead.explain.view import AttentionView, Start, model_view
 from tests.explain import tiny
 from tests.explain.view.browser import Visit, chromium
 
 TRANSLATOR = tiny.translator()
-MAPS = look(TRANSLATOR, sentence(TRANSLATOR, tiny.SOURCE, tiny.TARGET))
+PAIR = sentence_pair(TRANSLATOR, tiny.SOURCE, tiny.TARGET)
+MAPS = attention_maps(TRANSLATOR, PAIR)
 CROSS = MAPS[2]
 
 
@@ -36,11 +36,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def visit(browser: Any, page: Path) -> Iterator[Visit]:
     with Visit(browser, page) as opened:
         yield opened
-        assert opened.complaints == []
+        assert opened.errors == []
         assert opened.requests == [page.as_uri()]
 
 
-def test_all_words_are_there_and_no_padding(visit: Visit) -> None:
+def test_all_tokens_are_shown(visit: Visit) -> None:
     for side, words in (("query", CROSS.queries), ("key", CROSS.keys)):
         found = visit.page.locator(f"[role=option][data-side={side}]").all_inner_texts()
         assert tuple(found) == words
@@ -59,20 +59,20 @@ def expected_answers(weights: np.ndarray, words: tuple[str, ...]) -> list[str]:
     return [f"{words[i]} ({i})" for i in order if weights[i] >= 0.0005]
 
 
-def test_pointing_at_a_word_shows_its_weights(visit: Visit) -> None:
+def test_pointing_at_a_query_shows_its_weights(visit: Visit) -> None:
     visit.page.hover(visit.word("query", 2))
     average = CROSS.layer(0).mean(0)
     answers = visit.answers()
-    assert visit.asked() == f"“{CROSS.queries[2]}” (2) looks at"
+    assert visit.asked() == f"“{CROSS.queries[2]}” (2) attends to"
     assert [a.rsplit(" ", 1)[0] for a in answers] == expected_answers(average[2], CROSS.keys)
     shown = [float(a.rsplit(" ", 1)[1]) for a in answers]
     assert shown == pytest.approx(sorted(average[2], reverse=True)[: len(shown)], abs=0.005)
 
 
-def test_pointing_at_a_word_that_is_looked_at_shows_by_whom(visit: Visit) -> None:
+def test_pointing_at_a_key_shows_its_weights_in_all_queries(visit: Visit) -> None:
     visit.page.hover(visit.word("key", 1))
     average = CROSS.layer(0).mean(0)[:, 1]
-    assert visit.asked() == f"“{CROSS.keys[1]}” (1) is looked at by"
+    assert visit.asked() == f"“{CROSS.keys[1]}” (1) is attended to by"
     assert visit.answers()[0].startswith(f"{CROSS.queries[int(average.argmax())]} (")
 
 
@@ -93,10 +93,10 @@ def test_the_kind_of_attention_can_be_chosen(visit: Visit) -> None:
     found = visit.page.locator("[role=option][data-side=query]").all_inner_texts()
     assert tuple(found) == MAPS[1].queries
     visit.page.hover(visit.word("query", 0))
-    assert visit.answers() == ["<s> (0) 1.000"]  # the first token may look at itself alone
+    assert visit.answers() == ["<s> (0) 1.000"]  # the first token sees only itself
 
 
-def test_the_heat_map_is_pointed_at_and_walked_through(visit: Visit) -> None:
+def test_the_heat_map_is_used_with_the_keyboard(visit: Visit) -> None:
     visit.page.click("button[name=map]")
     visit.settle()
     marks = visit.page.locator(".ch-sheet canvas[role=img]")
@@ -104,12 +104,12 @@ def test_the_heat_map_is_pointed_at_and_walked_through(visit: Visit) -> None:
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         visit.page.keyboard.press(key)
     average = CROSS.layer(0).mean(0)
-    there = f"“{CROSS.queries[1]}” (1) looks at “{CROSS.keys[1]}” (1) with "
+    there = f"“{CROSS.queries[1]}” (1) attends to “{CROSS.keys[1]}” (1) with weight "
     assert visit.asked().startswith(there)
     assert float(visit.asked().split()[-1]) == pytest.approx(average[1, 1], abs=0.005)
 
 
-def test_every_head_is_a_button_that_opens_it(visit: Visit) -> None:
+def test_every_head_is_a_thumbnail_that_opens_it(visit: Visit) -> None:
     visit.page.click("button[name=model]")
     visit.settle()
     assert visit.page.locator(".ch-grid button").count() == tiny.DECODER_LAYERS * tiny.HEADS
@@ -121,12 +121,12 @@ def test_every_head_is_a_button_that_opens_it(visit: Visit) -> None:
     assert shown == pytest.approx(CROSS.head(1, 3)[0, 0], abs=0.005)
 
 
-def test_the_keyboard_alone_is_enough_and_is_answered_aloud(visit: Visit) -> None:
+def test_the_keyboard_is_enough_and_weights_are_announced(visit: Visit) -> None:
     visit.page.focus(visit.word("query", 0))
     visit.page.keyboard.press("ArrowDown")
     assert visit.asked().startswith(f"“{CROSS.queries[1]}” (1)")
     visit.page.keyboard.press("ArrowRight")
-    assert visit.asked() == f"“{CROSS.keys[1]}” (1) is looked at by"
+    assert visit.asked() == f"“{CROSS.keys[1]}” (1) is attended to by"
     visit.page.keyboard.press("End")
     assert visit.asked().startswith(f"“{CROSS.keys[-1]}”")
     visit.page.wait_for_timeout(500)
@@ -174,7 +174,7 @@ def test_bertviz_calls_open_on_their_own_view(browser: Any, tmp_path: Path) -> N
     shown.save(str(tmp_path / "model.html"))
     with Visit(browser, tmp_path / "model.html") as visit:
         assert visit.page.get_attribute("button[name=model]", "aria-pressed") == "true"
-        assert not visit.complaints
+        assert not visit.errors
 
 
 HOVERS = """async () => {
@@ -208,7 +208,78 @@ def test_512_words_in_6_layers_of_8_heads_stay_fluid(browser: Any, tmp_path: Pat
             before = visit.worked()
             wall, count = visit.page.evaluate(HOVERS)
             hovers.append(min(wall, (visit.worked() - before) / count))
-            assert visit.complaints == []
+            assert visit.errors == []
     assert min(paints) <= 1500, f"first paint after {min(paints):.0f} ms"
     assert min(hovers) <= 50, f"a hover takes {min(hovers):.0f} ms"
     print(f"first paint {min(paints):.0f} ms, hover {min(hovers):.0f} ms")
+
+
+def test_a_selected_pair_shows_how_its_weight_arises(browser: Any, tmp_path: Path) -> None:
+    """q · k, its division by √d_k, the mask and the softmax, and then the weight itself."""
+    path = tmp_path / "view.html"
+    predictions = next_tokens(TRANSLATOR, PAIR, 3)
+    AttentionView(MAPS, "the small dog", Start(map=2, layer=1), "light", predictions).save(path)
+    with Visit(browser, path) as visit:
+        visit.page.click(visit.word("query", 3))
+        visit.page.click(visit.word("key", 2))
+        visit.page.wait_for_selector(".ch-steps")
+        shown = visit.page.locator(".ch-steps dd").all_inner_texts()
+        heading = visit.page.inner_text(".ch-arises h2")
+        head = int(heading.rsplit(" ", 1)[1])
+        following = visit.page.locator(".ch-next li").all_inner_texts()
+        errors = visit.errors
+    assert CROSS.products is not None and head == CROSS.layer(1)[:, 3, 2].argmax()
+    product = CROSS.products[1, head, 3, 2]
+    expected = product, product / np.sqrt(CROSS.d_k), CROSS.head(1, head)[3, 2]
+    assert shown[2] == "visible" and errors == []
+    assert [float(shown[i]) for i in (0, 1, 3)] == pytest.approx(expected, abs=0.02)
+    tokens = [f"{token} {100 * p:.1f} %" for token, p in predictions[3].tokens]
+    assert [" ".join(row.split()) for row in following] == tokens
+
+
+def test_the_mask_hides_later_keys_of_the_decoder(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "view.html"
+    AttentionView(MAPS, "", Start(map=1)).save(path)
+    with Visit(browser, path) as visit:
+        visit.page.click(visit.word("query", 1))
+        visit.page.click(visit.word("key", 3))
+        visit.page.wait_for_selector(".ch-steps")
+        shown = visit.page.locator(".ch-steps dd").all_inner_texts()
+    assert shown[2:] == ["hidden: −∞", "0.000"]
+
+
+@pytest.mark.parametrize("width", [420, 900, 1400])
+@pytest.mark.parametrize("shown", ["flow", "map", "model"])
+def test_the_view_fills_its_width_and_nothing_is_cut_without_a_sign(
+    browser: Any, tmp_path: Path, width: int, shown: str
+) -> None:
+    path = tmp_path / "view.html"
+    tokens = [f"token{i}" for i in range(30)]
+    layers = [torch.ones(1, 12, 30, 30) / 30 for _ in range(9)]
+    AttentionView([AttentionMap.of("self", layers, tokens, tokens)], "thirty").save(path)
+    with Visit(browser, path) as visit:
+        visit.page.set_viewport_size({"width": width, "height": 800})
+        visit.page.evaluate(f"attentionView.update({{view: '{shown}'}}).then(() => true)")
+        stage = visit.page.locator(".ch-stage").bounding_box()
+        page_width = visit.page.evaluate("document.documentElement.scrollWidth")
+        sizes = "e => [e.scrollWidth > e.clientWidth + 1, e.scrollHeight > e.clientHeight + 1]"
+        overflows = any(visit.page.locator(".ch-scroll").evaluate(sizes))
+        heading = visit.page.inner_text(".ch-heading")
+        hidden = visit.page.locator(".ch-controls > [hidden]").count()
+    assert page_width <= width
+    assert stage["width"] >= (min(width, 1320) - 440 if width > 860 else width - 60)
+    assert shown != "model" or overflows == heading.endswith("scroll to see all")
+    assert hidden == {"flow": 1, "map": 2, "model": 4}[shown], "controls without effect are hidden"
+
+
+def test_what_is_shown_is_kept_in_the_address(browser: Any, page: Path) -> None:
+    with Visit(browser, page) as visit:
+        visit.page.click("button[name=map]")
+        visit.page.select_option("label:has-text('Layer') select", "1")
+        visit.settle()
+        shown = "#view=map&map=2&layer=1&heads=0%2C1%2C2%2C3"
+        assert visit.page.evaluate("location.hash") == shown
+        visit.page.reload()
+        visit.page.wait_for_selector(".ch-sheet")
+        assert visit.page.evaluate("attentionView.state.layer") == 1
+        assert visit.errors == []

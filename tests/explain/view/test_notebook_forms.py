@@ -1,4 +1,4 @@
-"""What a notebook shows: the frame of any notebook, and the module that anywidget loads."""
+"""What a notebook shows: a frame, or a widget where anywidget is installed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from clearhead.explain.look import look, sentence
+from clearhead.explain.attention import attention_maps, sentence_pair
 from clearhead.explain.view import AttentionView
-from clearhead.explain.view.bundle import script, style
+from clearhead.explain.view.page import script, style
 from tests.explain import tiny
 from tests.explain.view.browser import chromium
 
 TRANSLATOR = tiny.translator()
-MAPS = look(TRANSLATOR, sentence(TRANSLATOR, tiny.SOURCE, tiny.TARGET))
+MAPS = attention_maps(TRANSLATOR, sentence_pair(TRANSLATOR, tiny.SOURCE, tiny.TARGET))
 VIEW = AttentionView(MAPS, "the small dog")
 RENDER = """async ([code, payload]) => {
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -37,13 +37,13 @@ def test_a_notebook_without_widgets_shows_the_frame(browser: Any, tmp_path: Path
     path = tmp_path / "output.html"
     path.write_text(f"<!DOCTYPE html><body>{VIEW._repr_html_()}</body>", encoding="utf-8")
     page = browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(path.as_uri())
     words = page.frame_locator("iframe").locator("[role=option][data-side=key]")
     words.first.wait_for()
     assert tuple(words.all_inner_texts()) == MAPS[2].keys
-    assert complaints == []
+    assert errors == []
     page.close()
 
 

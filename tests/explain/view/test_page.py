@@ -1,4 +1,4 @@
-"""One file, nothing fetched, and no word can break out of it."""
+"""One file that loads nothing, and no token can break out of its JSON."""
 
 import json
 import re
@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from clearhead.errors import UserError
-from clearhead.explain.attention_map import AttentionMap
+from clearhead.explain.attention import AttentionMap
 from clearhead.explain.view import AttentionView
 from clearhead.explain.view import attention_view as module
-from clearhead.explain.view.bundle import MODULES, script, source
-from clearhead.explain.view.payload import MOST_WEIGHTS
+from clearhead.explain.view.page import MODULES, page, script, source
+from clearhead.explain.view.payload import MAX_WEIGHTS
 
 NASTY = ["</script><script>alert(1)</script>", '"><b>', "\u2028", "{{x}}"]
 
@@ -23,7 +23,7 @@ def small(words: list[str] | None = None) -> AttentionMap:
     return AttentionMap.of("cross", [weights] * 3, words, words)
 
 
-def test_nothing_is_fetched() -> None:
+def test_nothing_is_loaded() -> None:
     html = AttentionView([small()]).html
     links = set(re.findall(r"https?://[^\s\"'<>\\]+", html))
     assert all(link.startswith("https://aclanthology.org/") for link in links)
@@ -31,13 +31,13 @@ def test_nothing_is_fetched() -> None:
     assert "default-src 'none'" in html
 
 
-def test_both_papers_stand_beside_the_view() -> None:
+def test_both_papers_are_linked() -> None:
     html = AttentionView([small()]).html
     assert "Jain and Wallace (2019)" in html
     assert "Wiegreffe and Pinter (2019)" in html
 
 
-def test_words_cannot_break_out_of_the_page() -> None:
+def test_tokens_cannot_break_out_of_the_page() -> None:
     html = AttentionView([small(NASTY)], title=NASTY[0]).html
     assert html.count("<script") == html.count("</script>") == 2
     data = re.search(r'id="payload">(.*?)</script>', html, re.DOTALL)
@@ -45,7 +45,7 @@ def test_words_cannot_break_out_of_the_page() -> None:
     assert json.loads(data[1])["maps"][0]["keys"] == NASTY
 
 
-def test_the_frame_of_a_notebook_holds_the_same_page() -> None:
+def test_the_frame_of_a_notebook_contains_the_same_page() -> None:
     from html import unescape
 
     view = AttentionView([small(NASTY)], title=NASTY[1])
@@ -53,17 +53,17 @@ def test_the_frame_of_a_notebook_holds_the_same_page() -> None:
         r'<iframe title="[^"]*" srcdoc="([^"]*)" sandbox=.*</iframe>', view._repr_html_()
     )
     assert framed
-    assert unescape(framed[1]) == view.html
+    assert unescape(framed[1]) == page(view.payload, linked=False)
 
 
-def test_a_notebook_with_widgets_gets_a_widget_and_the_frame_as_well() -> None:
+def test_a_notebook_with_widgets_gets_a_widget_and_the_frame() -> None:
     pytest.importorskip("anywidget")
     bundle = AttentionView([small()])._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert bundle["text/html"].startswith("<iframe")
 
 
-def test_without_anywidget_there_is_the_frame_and_a_clear_line(
+def test_without_anywidget_there_is_the_frame_and_a_clear_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import sys
@@ -75,13 +75,13 @@ def test_without_anywidget_there_is_the_frame_and_a_clear_line(
         _ = view.widget
 
 
-def test_cross_attention_is_seen_first() -> None:
+def test_cross_attention_is_shown_first() -> None:
     other = AttentionMap.of("encoder", [torch.ones(1, 2, 3, 3) / 3], "abc", "abc")
     start = AttentionView([other, small()]).payload["start"]
     assert (start["map"], start["layer"]) == (1, 1)
 
 
-def test_every_module_of_the_view_is_in_the_bundle() -> None:
+def test_every_module_of_the_view_is_in_the_page() -> None:
     folder = Path(module.__file__).parent / "js"
     assert {path.stem for path in folder.glob("*.js")} == set(MODULES)
     assert "import " not in re.sub(r"//.*", "", script())
@@ -90,14 +90,14 @@ def test_every_module_of_the_view_is_in_the_bundle() -> None:
         assert all(MODULES.index(other) < MODULES.index(name) for other in imported)
 
 
-def test_only_a_page_is_written(tmp_path: Path) -> None:
+def test_only_html_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.html"):
         AttentionView([small()]).save(tmp_path / "view.png")
     AttentionView([small()]).save(tmp_path / "view.html")
     assert (tmp_path / "view.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_nothing_and_too_much_are_refused() -> None:
+def test_no_map_and_too_many_weights_are_refused() -> None:
     with pytest.raises(UserError, match="no attention to show"):
         AttentionView([])
     words = tuple(map(str, range(1500)))
@@ -105,7 +105,5 @@ def test_nothing_and_too_much_are_refused() -> None:
 
     weights = np.broadcast_to(np.float32(0), (6, 8, 1500, 1500))
     huge = AttentionMap("self", weights, words, words, tuple(range(6)), tuple(range(8)))
-    with pytest.raises(
-        UserError, match=f"up to {MOST_WEIGHTS:,} weights and these are 108,000,000"
-    ):
+    with pytest.raises(UserError, match=f"up to {MAX_WEIGHTS:,} weights and these are 108,000,000"):
         AttentionView([huge])

@@ -1,1 +1,1 @@
-"""`keras.layers.MultiHeadAttention` beside ours and torch's: the same function, other habits."""
+"""Multi-head attention in Keras, torch.nn and clearhead: one function, other conventions."""

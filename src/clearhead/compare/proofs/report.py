@@ -1,138 +1,132 @@
-"""Verdicts for eyes, for a page and for a program."""
+"""Verification results as text, Markdown or JSON."""
 
 import json
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from clearhead.compare.hardware import Machine, describe_machine
-from clearhead.compare.proofs.peers import PEERS
-from clearhead.compare.proofs.verifying import Verdict, Verification
+from clearhead.compare.environment import Machine, describe_machine
+from clearhead.compare.proofs.verification import PEERS, Result, Verification
 
 FORMAT_VERSION = 1
 NONE = "—"
 LEGEND = (
-    "outputs, gradients: the largest difference of any number found now; "
-    f"{NONE}: nothing learns there (decoding, optimisers, exports, weights that are only watched)"
+    "outputs, gradients: the largest absolute difference of any element, measured now; "
+    f"{NONE}: no gradients (decoding, optimizers, exports, attention weights)"
 )
 Format = Literal["text", "md", "json"]
 
 
 def show(found: Verification, format: Format) -> str:
-    """In this form, with a line at the end."""
+    """The results in this format."""
     machine = describe_machine()
     if format == "json":
-        return as_json(found, machine)
-    lines = as_markdown(found, machine) if format == "md" else as_text(found, machine)
+        return _json(found, machine)
+    lines = _markdown(found, machine) if format == "md" else _text(found, machine)
     return "\n".join(lines) + "\n"
 
 
-def as_text(found: Verification, machine: Machine) -> Iterator[str]:
-    """A block a peer."""
+def _text(found: Verification, machine: Machine) -> Iterator[str]:
     for peer, versions in found.versions.items():
         yield f"{peer}: {PEERS[peer].title} ({versions})"
         yield f"  {'':6} {'in':8} {'outputs':>8} {'gradients':>9}  {'bound':9} claim"
-        yield from text_rows(v for v in found.verdicts if v.peer == peer)
+        yield from text_rows(result for result in found.results if result.peer == peer)
         yield ""
     yield LEGEND
     yield f"{machine}"
     yield from found.remarks
-    yield summary(found)
+    yield _summary(found)
 
 
-def text_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """The claim last: it is the only one of its width."""
-    for verdict in verdicts:
-        outputs, gradients = numbers(verdict)
-        precision, bound = verdict.proof.precision, verdict.proof.bound
-        note = f" ({verdict.finding.note})" if verdict.finding.note else ""
+def text_rows(results: Iterable[Result]) -> Iterator[str]:
+    """One line per proof; the claim is last because its width varies."""
+    for result in results:
+        outputs, gradients = _differences(result)
+        proof, note = result.proof, result.deviation.note
         yield (
-            f"  {word(verdict):6} {precision:8} {outputs:>8} {gradients:>9}  ≤ {small(bound):<7} "
-            f"{verdict.proof.claim}{note}"
+            f"  {_status(result):6} {proof.precision:8} {outputs:>8} {gradients:>9}  "
+            f"≤ {_scientific(proof.bound):<7} {proof.claim}{f' ({note})' if note else ''}"
         )
 
 
-def as_markdown(found: Verification, machine: Machine) -> Iterator[str]:
-    """A table a peer."""
+def _markdown(found: Verification, machine: Machine) -> Iterator[str]:
     yield f"Machine: {machine}."
     for peer, versions in found.versions.items():
         yield f"\n### {peer}: {PEERS[peer].title} ({versions})\n"
-        yield from markdown_rows(v for v in found.verdicts if v.peer == peer)
+        yield from markdown_rows(result for result in found.results if result.peer == peer)
     yield ""
-    yield from (f"- {remark}" for remark in [LEGEND, *found.remarks, summary(found)])
+    yield from (f"- {remark}" for remark in [LEGEND, *found.remarks, _summary(found)])
 
 
-def markdown_rows(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """With the head of the table."""
+def markdown_rows(results: Iterable[Result]) -> Iterator[str]:
+    """A Markdown table with one row per proof."""
     yield "| ours | theirs | in | outputs | gradients | bound | |"
     yield "|---|---|---|---:|---:|---:|---|"
-    for v in verdicts:
-        outputs, gradients = numbers(v)
-        note = f"; {v.finding.note}" if v.finding.note else ""
+    for result in results:
+        outputs, gradients = _differences(result)
+        proof, note = result.proof, result.deviation.note
         yield (
-            f"| {v.proof.ours} | {v.proof.sign} {v.proof.theirs} | {v.proof.precision} | {outputs} "
-            f"| {gradients} | {small(v.proof.bound)} | {word(v)}{note} |"
+            f"| {proof.ours} | {proof.relation} {proof.theirs} | {proof.precision} | {outputs} "
+            f"| {gradients} | {_scientific(proof.bound)} "
+            f"| {_status(result)}{f'; {note}' if note else ''} |"
         )
 
 
-def as_json(found: Verification, machine: Machine) -> str:
-    """Everything; a number that is none is null, and its bound is missed."""
+def _json(found: Verification, machine: Machine) -> str:
     record = {
         "format_version": FORMAT_VERSION,
         "machine": str(machine),
         "versions": found.versions,
         "left_out": found.remarks,
         "missed": found.missed,
-        "proofs": json_rows(found.verdicts),
+        "proofs": json_rows(found.results),
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
-def json_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """One record a proof."""
+def json_rows(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """One record per proof; NaN and infinity become null."""
     return [
         {
-            "peer": v.peer,
-            "ours": v.proof.ours,
-            "theirs": v.proof.theirs,
-            "equal": v.proof.sign == "=",
-            "precision": v.proof.precision,
-            "outputs": _finite(v.finding.outputs),
-            "gradients": _finite(v.finding.gradients),
-            "unlike": v.finding.unlike,
-            "note": v.finding.note,
-            "bound": v.proof.bound,
-            "met": v.met,
-            "seconds": round(v.seconds, 3),
+            "peer": result.peer,
+            "ours": result.proof.ours,
+            "theirs": result.proof.theirs,
+            "equal": result.proof.relation == "=",
+            "precision": result.proof.precision,
+            "outputs": _finite(result.deviation.outputs),
+            "gradients": _finite(result.deviation.gradients),
+            "unlike": result.deviation.mismatches,
+            "note": result.deviation.note,
+            "bound": result.proof.bound,
+            "met": result.met,
+            "seconds": round(result.seconds, 3),
         }
-        for v in verdicts
+        for result in results
     ]
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
-def numbers(verdict: Verdict) -> tuple[str, str]:
-    """The largest differences of outputs and of gradients."""
-    gradients = verdict.finding.gradients
-    return small(verdict.finding.outputs), NONE if gradients is None else small(gradients)
+def _differences(result: Result) -> tuple[str, str]:
+    gradients = result.deviation.gradients
+    return _scientific(result.deviation.outputs), (
+        NONE if gradients is None else _scientific(gradients)
+    )
 
 
-def small(number: float) -> str:
-    """0 where not a bit differs."""
-    return f"{number:.1e}" if number else "0"
+def _scientific(value: float) -> str:
+    return f"{value:.1e}" if value else "0"
 
 
-def word(verdict: Verdict) -> str:
-    """In one word."""
-    return "met" if verdict.met else "MISSED"
+def _status(result: Result) -> str:
+    return "met" if result.met else "MISSED"
 
 
-def summary(found: Verification) -> str:
-    """The last line."""
-    count = len(found.verdicts)
-    seconds = sum(verdict.seconds for verdict in found.verdicts)
+def _summary(found: Verification) -> str:
+    count = len(found.results)
+    seconds = sum(result.seconds for result in found.results)
     met = (
         f"all {count} proofs hold" if not found.missed else f"{found.missed} of {count} are MISSED"
     )

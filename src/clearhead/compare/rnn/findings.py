@@ -1,40 +1,114 @@
-"""Sentences that follow from the numbers; none of them is written beforehand.
+"""The measured values of the study, and the conclusions that are derived from them.
 
-Each question has a number for every entrant. The Transformer wins it, the best RNN wins it, or
-they are too close to call: the report sorts the questions by that.
+Each question has one value per model. The Transformer has the better value, or the best RNN, or
+the difference is too small; the report sorts the questions accordingly.
 """
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from clearhead.compare.rnn.entrants import TRANSFORMER
-from clearhead.compare.rnn.numbers import Lesson, Numbers, PerName, Recall
-from clearhead.compare.rnn.recall import DONE
+from clearhead.compare.environment import Machine
+from clearhead.compare.results import format_number
+from clearhead.compare.rnn.translator import TRANSFORMER, Size
 
-CLOSE = 0.05  # a difference below this share of the larger is none
+PerModel = dict[str, list[float]]  # for each model one value per length or distance
+SOLVED = 0.99  # accuracy at which a recall task counts as learned
+CLOSE = 0.05  # relative differences below this are ignored
 RECALL_MARGIN = 6.0  # percent; two standard deviations of 256 guesses
 BLEU_MARGIN = 1.0
 TIE = "too close to call"
 
 
 @dataclass(frozen=True)
+class StepCost:
+    """A training step on a constant number of tokens, in sentences of increasing length."""
+
+    tokens: int
+    lengths: list[int]
+    seconds: PerModel  # the median round
+    megabytes: PerModel  # kept for the backward pass
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Norms of the gradient of the first output in the source token at each distance."""
+
+    distances: list[int]
+    untrained: PerModel
+    trained: PerModel = field(default_factory=dict)  # after the translation experiment
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Accuracy in recalling one of `symbols` tokens; chance is 1 / symbols."""
+
+    symbols: int
+    limits: list[int]  # training sequences available at each distance
+    distances: list[int]
+    accuracy: PerModel
+    sequences: PerModel  # used until the task was solved or training ended
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One evaluation during training."""
+
+    seconds: float  # of training, without evaluation
+    tokens: int
+    loss: float  # nats per target token of the development set
+    bleu: float
+
+
+@dataclass(frozen=True)
+class TranslationCurves:
+    """Learning curves on one corpus, all of the same duration."""
+
+    title: str
+    pairs: int
+    seconds: float
+    curves: dict[str, list[CurvePoint]]
+
+
+@dataclass(frozen=True)
+class DecodingCost:
+    """Decoding one sentence: time per token, and memory of the state."""
+
+    lengths: list[int]
+    microseconds: PerModel  # per token, over a whole translation of that length
+    kilobytes: PerModel  # after so many tokens
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """All measurements of the study."""
+
+    setting: str
+    machine: Machine
+    sizes: dict[str, Size]
+    training_step: StepCost
+    gradients: Gradients
+    recall: Recall
+    translation: list[TranslationCurves]
+    decoding: DecodingCost
+
+
+@dataclass(frozen=True)
 class Question:
-    """A number for every entrant; `unit` is written behind it."""
+    """A value for every model, followed by `unit`."""
 
     about: str
     values: dict[str, float]
     unit: str
     less_is_better: bool = True
-    margin: float = 0.0  # a difference up to this is chance, whatever its share
+    margin: float = 0.0  # differences up to this may be due to chance
 
     @property
     def best_rnn(self) -> str:
-        """The name of the best of the others."""
-        others = {name: value for name, value in self.values.items() if name != TRANSFORMER}
-        return (min if self.less_is_better else max)(others, key=others.__getitem__)
+        """The name of the RNN with the best value."""
+        rnns = {name: value for name, value in self.values.items() if name != TRANSFORMER}
+        return (min if self.less_is_better else max)(rnns, key=rnns.__getitem__)
 
     @property
     def winner(self) -> str:
@@ -45,116 +119,94 @@ class Question:
         return TRANSFORMER if (ours < theirs) == self.less_is_better else self.best_rnn
 
     def sentence(self) -> str:
-        """Both numbers, and how many times the one the other is."""
+        """Both values and their ratio."""
         ours, theirs = self.values[TRANSFORMER], self.values[self.best_rnn]
         low, high = sorted((ours, theirs))
-        times = f", a factor of {number(high / low)}" if low > 0 and self.winner != TIE else ""
+        remark = ""
         if self.winner == TIE and high - low > CLOSE * high:
-            times = f"; chance alone makes differences of up to {number(self.margin)}{self.unit}"
+            margin = format_number(self.margin)
+            remark = f"; differences of up to {margin}{self.unit} may be due to chance"
+        elif self.winner != TIE and low > 0:
+            remark = f", a factor of {format_number(high / low)}"
         return (
-            f"{self.about}: Transformer {number(ours)}{self.unit}, "
-            f"best RNN ({self.best_rnn}) {number(theirs)}{self.unit}{times}"
+            f"{self.about}: Transformer {format_number(ours)}{self.unit}, "
+            f"best RNN ({self.best_rnn}) {format_number(theirs)}{self.unit}{remark}"
         )
 
 
-def questions(found: Numbers) -> Iterator[Question]:
-    """Everything that is asked of the numbers."""
-    wall, writing = found.wall, found.writing
-    for place in (0, -1):
-        about = f"A training step of {wall.tokens:,} tokens in sentences of {wall.lengths[place]}"
-        yield Question(about, _at(wall.seconds, place, 1e3), " ms")
-    about = f"Memory kept for its backward pass in sentences of {wall.lengths[-1]}"
-    yield Question(about, _at(wall.megabytes, -1), " MB")
-    yield from _memory_questions(found)
-    for lesson in found.lessons:
-        yield from _lesson_questions(lesson)
-    about = f"Writing {writing.lengths[-1]} tokens"
-    yield Question(f"{about}, time of a token", _at(writing.microseconds, -1), " µs")
-    yield Question(f"{about}, memory carried at the end", _at(writing.kilobytes, -1), " kB")
+def questions(found: StudyResults) -> Iterator[Question]:
+    """Every question of the study."""
+    step, decoding = found.training_step, found.decoding
+    for index in (0, -1):
+        about = f"A training step of {step.tokens:,} tokens in sentences of {step.lengths[index]}"
+        yield Question(about, _at(step.seconds, index, 1e3), " ms")
+    about = f"Memory kept for its backward pass in sentences of {step.lengths[-1]}"
+    yield Question(about, _at(step.megabytes, -1), " MB")
+    yield from _long_range_questions(found.gradients, found.recall)
+    for curves in found.translation:
+        yield from _translation_questions(curves)
+    about = f"Decoding {decoding.lengths[-1]} tokens"
+    yield Question(f"{about}, time per token", _at(decoding.microseconds, -1), " µs")
+    yield Question(f"{about}, memory of the state at the end", _at(decoding.kilobytes, -1), " kB")
 
 
-def _memory_questions(found: Numbers) -> Iterator[Question]:
-    gradients, recall = found.gradients, found.recall
-    for when, norms in (("", gradients.norms), (", after training", gradients.trained)):
+def _long_range_questions(gradients: Gradients, recall: Recall) -> Iterator[Question]:
+    for when, norms in (("", gradients.untrained), (", after training", gradients.trained)):
         if norms:
-            about = f"Share of the gradient left {gradients.distances[-1]} words back{when}"
-            left = {n: 100 * left_of(gradients.distances, own)[-1] for n, own in norms.items()}
-            yield Question(about, left, " %", less_is_better=False)
-    for place in (0, -1):
-        back = recall.distances[place]
-        percent = _at(recall.accuracy, place, 100)
-        yield Question(f"Recall of a token {back} back", percent, " %", False, RECALL_MARGIN)
-        never = f"{recall.most[place]:,}: it never was"
-        about = f"Sequences until a token {back} back was recalled ({never})"
-        yield Question(about, _needed(recall, place), "")
+            about = f"Share of the gradient left {gradients.distances[-1]} tokens back{when}"
+            shares = {n: remaining(gradients.distances, own)[-1] for n, own in norms.items()}
+            percent = {name: 100 * share for name, share in shares.items()}
+            yield Question(about, percent, " %", less_is_better=False)
+    for index in (0, -1):
+        distance, limit = recall.distances[index], recall.limits[index]
+        percent = _at(recall.accuracy, index, 100)
+        yield Question(f"Recall of a token {distance} back", percent, " %", False, RECALL_MARGIN)
+        # A model that did not solve the task gets the limit, even if its time ran out earlier.
+        needed = {
+            name: own[index] if recall.accuracy[name][index] >= SOLVED else float(limit)
+            for name, own in recall.sequences.items()
+        }
+        about = f"Sequences until a token {distance} back was recalled ({limit:,}: not solved)"
+        yield Question(about, needed, "")
 
 
-def _needed(recall: Recall, place: int) -> dict[str, float]:
-    """Who never learnt it has no fewer to show, though its clock may have run out earlier."""
-    return {
-        name: own[place] if recall.accuracy[name][place] >= DONE else float(recall.most[place])
-        for name, own in recall.sequences.items()
-    }
-
-
-def _lesson_questions(lesson: Lesson) -> Iterator[Question]:
-    for place in (0, -1):
-        points = {name: curve[place] for name, curve in lesson.curves.items()}
-        seconds = lesson.seconds if place else points[TRANSFORMER].seconds
-        about = f"{lesson.title}, {lesson.pairs:,} pairs, after {seconds:.0f} s"
+def _translation_questions(found: TranslationCurves) -> Iterator[Question]:
+    corpus = f"{found.title}, {found.pairs:,} pairs"
+    for index in (0, -1):
+        points = {name: curve[index] for name, curve in found.curves.items()}
+        seconds = found.seconds if index else points[TRANSFORMER].seconds
         bleu = {name: point.bleu for name, point in points.items()}
-        yield Question(f"{about}: BLEU", bleu, "", False, BLEU_MARGIN)
-    best = {name: min(point.loss for point in curve) for name, curve in lesson.curves.items()}
-    about = f"{lesson.title}, {lesson.pairs:,} pairs: best loss on new sentences"
-    yield Question(about, best, " nats a token")
+        yield Question(f"{corpus}, after {seconds:.0f} s: BLEU", bleu, "", False, BLEU_MARGIN)
+    best = {name: min(point.loss for point in curve) for name, curve in found.curves.items()}
+    yield Question(f"{corpus}: best loss on the development set", best, " nats per token")
 
 
-def slopes(lengths: list[int], values: PerName) -> dict[str, float]:
-    """The power p of the length with which each grows: 0 not at all, 1 in proportion.
+def exponents(lengths: list[int], values: PerModel) -> dict[str, float]:
+    """The exponent p of growth with length^p: 0 is constant, 1 proportional.
 
-    The straight line of least squares through the logarithms.
+    Fitted by least squares to the logarithms.
     """
-    xs = [math.log(length) for length in lengths]
-    mean_x = sum(xs) / len(xs)
-    spread = sum((x - mean_x) ** 2 for x in xs)
-    found = {}
-    for name, own in values.items():
-        ys = [math.log(value) for value in own]
-        mean_y = sum(ys) / len(ys)
-        pairs = zip(xs, ys, strict=True)
-        found[name] = sum((x - mean_x) * (y - mean_y) for x, y in pairs) / spread
-    return found
+    xs = np.log(lengths)
+    return {name: float(np.polyfit(xs, np.log(own), 1)[0]) for name, own in values.items()}
 
 
-def left_of(distances: list[int], norms: list[float]) -> list[float]:
+def remaining(distances: list[int], norms: list[float]) -> list[float]:
     """The share of the gradient that is left at each distance, 1 at the first.
 
-    The geometric mean of the neighbours within a tenth of the distance: after training, one word
-    may have ten times the influence of the next, wherever it stands.
+    The geometric mean over neighbours within a tenth of the distance, since after training single
+    tokens may have ten times the influence of the next one.
     """
-    places = np.array(distances)
-    with np.errstate(divide="ignore"):  # nothing left is -inf, and 0 again in the end
+    xs = np.array(distances)
+    with np.errstate(divide="ignore"):  # log 0 = -inf becomes 0 again
         logs = np.log(np.array(norms) / norms[0])
-    near = (logs[np.abs(places - place) <= place / 10].mean() for place in places)
-    return [float(np.exp(value)) for value in near]
+    return [float(np.exp(logs[np.abs(xs - x) <= x / 10].mean())) for x in xs]
 
 
-def reach(distances: list[int], left: list[float], share: float = 0.01) -> int | None:
-    """The distance from which on less than `share` is left; None: to the end there is more."""
-    last = max((place for place, value in enumerate(left) if value >= share), default=-1)
+def reach(distances: list[int], shares: list[float], threshold: float = 0.01) -> int | None:
+    """The distance from which on the share stays below the threshold; None if it never does."""
+    last = max((i for i, share in enumerate(shares) if share >= threshold), default=-1)
     return distances[last + 1] if last + 1 < len(distances) else None
 
 
-def number(value: float) -> str:
-    """Three digits that mean something; a tiny one as a power of ten."""
-    if value and abs(value) < 1e-3:
-        return f"{value:.0e}"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return (
-        f"{value:.1f}" if abs(value) >= 10 else f"{value:.2g}" if abs(value) < 1 else f"{value:.2f}"
-    )
-
-
-def _at(values: PerName, place: int, factor: float = 1.0) -> dict[str, float]:
-    return {name: own[place] * factor for name, own in values.items()}
+def _at(values: PerModel, index: int, factor: float = 1.0) -> dict[str, float]:
+    return {name: own[index] * factor for name, own in values.items()}

@@ -1,22 +1,39 @@
-"""The whole recurrent translator; called as a `Transformer` is, so that both learn alike."""
+"""Recurrent translators with the interface of `Transformer`, and as many parameters."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import cast
+
+import torch
 from torch import Tensor, nn
 
-from clearhead.blocks import InputEmbeddings, ProjectionLayer
-from clearhead.compare.rnn.attending_decoder import AttendingDecoder
-from clearhead.compare.rnn.carried import Carried, Memory
-from clearhead.compare.rnn.plain_decoder import MakeStack, PlainDecoder
-from clearhead.compare.rnn.stacks import initialize_recurrent
-from clearhead.models import TransformerConfig
+from clearhead.blocks import InputEmbeddings, ProjectionLayer, padding_mask
+from clearhead.compare.rnn.layers import (
+    AttentionDecoder,
+    DecoderState,
+    MakeStack,
+    Memory,
+    PlainDecoder,
+    Stack,
+    initialize_recurrent,
+)
+from clearhead.compare.workloads import Ids, batches_by_length, before_eos
+from clearhead.decoding.readable import padded
+from clearhead.errors import UserError
+from clearhead.models import Transformer, TransformerConfig, count_parameters
 
-MakeDecoder = type[PlainDecoder] | type[AttendingDecoder]
+TRANSFORMER = "Transformer"
+TOLERANCE = 0.02  # of the Transformer's number of parameters
+ROWS = 64  # sentences per batch of greedy decoding
+MakeDecoder = type[PlainDecoder] | type[AttentionDecoder]
 
 
 class RnnTranslator(nn.Module):
-    """Encoder and decoder of `layers` recurrent layers, `hidden` wide.
+    """Encoder and decoder of `layers` recurrent layers of width `hidden`.
 
-    Vocabulary, token width, layers, dropout and tied tables are those of `config`, the
-    Transformer beside it; only `hidden` is chosen so that both have as many parameters.
+    Vocabulary, embedding width, layers, dropout and tied embeddings are those of `config`; only
+    `hidden` is chosen so that the number of parameters matches the Transformer's.
 
         memory = model.encode(src, src_mask)                # outputs (batch, src_len, hidden)
         hidden = model.decode(memory, src_mask, tgt)        # (batch, tgt_len, d_model)
@@ -47,24 +64,27 @@ class RnnTranslator(nn.Module):
     def decode(
         self, memory: Memory, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor | None = None
     ) -> Tensor:
-        """Teacher forcing; no mask is needed: an RNN has not read yet what comes later."""
+        """Teacher forcing; an RNN needs no causal mask, since it reads from left to right."""
         return self.decoder(self.dropout(self.tgt_embed(tgt)), self.start(memory, src_mask))
 
-    def start(self, memory: Memory, src_mask: Tensor) -> Carried:
-        """Before the first word is written."""
+    def start(self, memory: Memory, src_mask: Tensor) -> DecoderState:
+        """The decoder's state before the first token."""
         return self.decoder.start(memory, src_mask.flatten(1))
 
-    def step(self, ids: Tensor, carried: Carried) -> tuple[Tensor, Carried]:
-        """(batch,) the word last written -> (batch, d_model) what comes next."""
-        return self.decoder.step(self.dropout(self.tgt_embed(ids)), carried)
+    def step(self, ids: Tensor, previous: DecoderState) -> tuple[Tensor, DecoderState]:
+        """(batch,) last tokens -> (batch, d_model), and the next state."""
+        return self.decoder.step(self.dropout(self.tgt_embed(ids)), previous)
 
     def project(self, x: Tensor) -> Tensor:
         """(batch, tgt_len, d_model) -> (batch, tgt_len, vocab) log-probabilities."""
         return self.projection_layer(x)
 
 
+Model = Transformer | RnnTranslator
+
+
 def initialize(model: RnnTranslator) -> None:
-    """As the Transformer's: Xavier for matrices, N(0, 1/d_model) for the tables of words."""
+    """As in the Transformer: Xavier for matrices, N(0, 1/d_model) for embeddings."""
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
@@ -73,3 +93,117 @@ def initialize(model: RnnTranslator) -> None:
     for embed in (model.src_embed, model.tgt_embed):
         nn.init.normal_(embed.embedding.weight, std=model.config.d_model**-0.5)
     nn.init.zeros_(model.projection_layer.proj.bias)
+
+
+def greedy(model: RnnTranslator, sources: Sequence[Ids], limit: int) -> list[Ids]:
+    """Greedy translations of at most `limit` tokens; sources end with EOS, results do not."""
+    found: list[Ids] = [[] for _ in sources]
+    with torch.inference_mode():
+        for rows in batches_by_length(sources, ROWS):
+            batch = _greedy_batch(model, [sources[i] for i in rows], limit)
+            for i, ids in zip(rows, batch, strict=True):
+                found[i] = ids
+    return found
+
+
+def _greedy_batch(model: RnnTranslator, sources: list[Ids], limit: int) -> list[Ids]:
+    config = model.config
+    src = padded(sources, config.pad_id, torch.device("cpu"))
+    mask = padding_mask(src, config.pad_id)
+    state = model.start(model.encode(src, mask), mask)
+    last = torch.full((len(sources),), config.bos_id)
+    ended = torch.zeros(len(sources), dtype=torch.bool)
+    tokens: list[Tensor] = []
+    while len(tokens) < limit and not ended.all():
+        hidden, state = model.step(last, state)
+        last = model.projection_layer.logits(hidden).argmax(-1)
+        ended |= last == config.eos_id
+        tokens.append(last)
+    lines = cast(list[Ids], torch.stack(tokens, 1).tolist())
+    return [before_eos(config.eos_id, ids) for ids in lines]
+
+
+LSTM, GRU = partial(Stack, nn.LSTM), partial(Stack, nn.GRU)
+RECURRENT: dict[str, tuple[MakeStack, MakeDecoder]] = {
+    "LSTM": (LSTM, PlainDecoder),
+    "GRU": (GRU, PlainDecoder),
+    "LSTM + attention": (LSTM, AttentionDecoder),
+    "GRU + attention": (GRU, AttentionDecoder),
+}
+NAMES = [TRANSFORMER, *RECURRENT]
+
+
+@dataclass(frozen=True)
+class Size:
+    """The width of the hidden state (d_model for the Transformer) and the parameters."""
+
+    hidden: int
+    parameters: int
+
+
+def transformer_config(
+    d_model: int, h: int, layers: int, vocabulary: int, seq_len: int
+) -> TransformerConfig:
+    """Equal encoder and decoder, d_ff four times d_model, tied embeddings."""
+    return TransformerConfig(
+        vocabulary,
+        vocabulary,
+        src_seq_len=seq_len,
+        tgt_seq_len=seq_len,
+        d_model=d_model,
+        encoder_layers=layers,
+        decoder_layers=layers,
+        h=h,
+        d_ff=4 * d_model,
+        dropout=0.1,
+        tie_embeddings=True,
+    )
+
+
+def make_model(name: str, config: TransformerConfig, seed: int) -> Model:
+    """A newly initialised model; the same seed gives the same weights."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if name == TRANSFORMER:
+            return Transformer.from_config(config)
+        model = RnnTranslator(config, *RECURRENT[name], matching_width(name, config))
+        initialize(model)
+        return model
+
+
+def model_sizes(config: TransformerConfig) -> Iterator[tuple[str, Size]]:
+    """The size of every model."""
+    for name in NAMES:
+        model = make_model(name, config, seed=1)
+        hidden = config.d_model if name == TRANSFORMER else matching_width(name, config)
+        yield name, Size(hidden, count_parameters(model))
+
+
+@lru_cache
+def matching_width(name: str, config: TransformerConfig) -> int:
+    """The width of an RNN whose number of parameters is closest to the Transformer's.
+
+    Raises:
+        UserError: no width comes within 2 %.
+    """
+
+    def parameters(hidden: int) -> int:
+        return count_parameters(RnnTranslator(config, *RECURRENT[name], hidden))
+
+    with torch.device("meta"):  # shapes only
+        wanted = count_parameters(Transformer.from_config(config))
+        low, high = 1, 2
+        while parameters(high) < wanted:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if parameters(middle) < wanted else (low, middle)
+        errors = {hidden: abs(parameters(hidden) / wanted - 1) for hidden in (low, high)}
+    best = min(errors, key=errors.__getitem__)
+    if errors[best] > TOLERANCE:
+        raise UserError(
+            f"no {name} comes within {TOLERANCE:.0%} of a Transformer with d_model="
+            f"{config.d_model}, {config.encoder_layers} + {config.decoder_layers} layers "
+            f"({wanted:,} parameters); take a larger d_model"
+        )
+    return best

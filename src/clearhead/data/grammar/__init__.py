@@ -4,11 +4,33 @@ A phrase-structure grammar of our own draws a tree; English and French are both 
 off it, so agreement, word order and alignment are right by derivation. One English
 sentence has one French one: *you* is tu, *they* is ils, *I* and *we* are masculine,
 the object *it* is le. A narrow no-break space (U+202F) stands before ? and !.
+
+`generate` has a small lexicon of about 450 lemmas. `generate_wide` has about 3,400 entries
+by theme, and productions for dates, times, money, measures, names and what is copied.
 """
 
-from .features import PHENOMENA
-from .segmentation import word_spans, words
-from .sentences import GrammarPair
-from .splits import SPLITS, generate
+from collections.abc import Callable, Iterator
 
-__all__ = ["PHENOMENA", "SPLITS", "GrammarPair", "generate", "word_spans", "words"]
+from .bitext import GrammarPair, word_spans, words
+from .productions import PRODUCTIONS
+from .splits import SPLITS, WIDE_SPLITS, generate, generate_wide
+from .syntax import PHENOMENA
+
+# The grammars by the name that a corpus has for them: `grammar:train:100`, `grammar:wide:…`.
+GRAMMARS: dict[str, Callable[[str, int], Iterator[GrammarPair]]] = {
+    "small": generate,
+    "wide": generate_wide,
+}
+
+__all__ = [
+    "GRAMMARS",
+    "PHENOMENA",
+    "PRODUCTIONS",
+    "SPLITS",
+    "WIDE_SPLITS",
+    "GrammarPair",
+    "generate",
+    "generate_wide",
+    "word_spans",
+    "words",
+]

@@ -1,30 +1,49 @@
-"""Choosing a clause around a verb: its complements, as the verb's frame asks for them."""
+"""Draws clauses around a verb: complements, tense, negation, question, modal, adverbs."""
 
 from functools import cache
-from random import Random
 
-from .choose_noun import choose_noun, common
-from .choose_phrase import DEFINITE, SINGLE, from_pronoun, owned, person, subject, thing_pronoun
-from .closed_class import determiners, pronouns
-from .lexicon import Adjective, Tags, Verb, adjectives, verbs
+from .choose_phrase import (
+    DEFINITE,
+    SINGLE,
+    choose_noun,
+    common,
+    companion,
+    from_pronoun,
+    owned,
+    person,
+    place,
+    subject,
+    thing_pronoun,
+)
+from .lexicon import Adjective, Adverbial, Tags, Verb, determiners, pronouns
 from .syntax import Clause, NounPhrase
+from .vocabulary import Draw, Lexicon
 
 _HUMAN = frozenset({"human"})
 _INDEFINITE = frozenset({"a", "number", "quantity"})
 _BECOMING = frozenset(
     {"rich", "poor", "famous", "serious", "generous", "patient", "strong", "polite", "sad"}
 )
-_GOVERNED = frozenset({"à", "de", "dans"})
+_GOVERNED = frozenset({"à", "de", "dans", "sur", "avec", "contre", "pour"})
+_TENSES = (("present", "past", "future"), (0.46, 0.76, 1.0))
+_MODALS = ("can", "must", "want", "going")
+_DEFINITE = frozenset({"the", "this", "that", "my", "your", "his", "her", "our", "their"})
+_MANNERS = (
+    ("degree", "well"), ("manner", "manner"), ("manner", "quiet"), ("manner", "careful"),
+    ("manner", "thorough"), ("place", "place"),
+)  # fmt: skip
+_UNDENIED = frozenset({"many", "several", "each", "two", "three", "four", "five", "six", "seven",
+                       "eight", "nine", "ten"})  # fmt: skip
 
 
 @cache
-def in_frame(*frames: str) -> tuple[Verb, ...]:
+def in_frame(lexicon: Lexicon, *frames: str) -> tuple[Verb, ...]:
     """The verbs with one of these frames."""
-    return tuple(verb for verb in verbs() if verb.frame in frames)
+    return tuple(verb for verb in lexicon.verbs if verb.frame in frames)
 
 
-def clause(rng: Random, construction: str, verb: Verb, who: NounPhrase | None = None) -> Clause:
-    """A clause around `verb` in the present tense, complements chosen."""
+def clause(rng: Draw, construction: str, verb: Verb, who: NounPhrase | None = None) -> Clause:
+    """A clause around `verb` in the present tense, with its complements."""
     c = Clause(construction, verb, who or subject(rng, verb.subjects))
     if verb.frame == "object":
         c.direct = _object(rng, c)
@@ -37,36 +56,36 @@ def clause(rng: Random, construction: str, verb: Verb, who: NounPhrase | None = 
         rate = 0.0 if c.direct.pronoun and rng.random() < 0.8 else 0.5
         c.indirect, c.preposition = person(rng, c.subject, rate), "à"
     elif verb.frame == "become":
-        c.adjective = rng.choice(_becoming())
+        c.adjective = rng.choice(_becoming(rng.lexicon))
     return c
 
 
-def _object(rng: Random, c: Clause) -> NounPhrase:
-    objects = c.verb.objects
+def _object(rng: Draw, c: Clause) -> NounPhrase:
+    objects, explicit = c.verb.objects, "explicit" in c.verb.features
     if "human" in objects and rng.random() < len(_HUMAN & objects) / min(len(objects), 3):
-        someone = person(rng, c.subject, 0.5)
+        someone = person(rng, c.subject, 0.0 if explicit else 0.5)
         if someone.determiner and "definite" in c.verb.features:
             someone.determiner = determiners()["the"]
         return someone
     return _thing(rng, c, 0.0 if "indefinite" in c.verb.features else 0.25)
 
 
-def _thing(rng: Random, c: Clause, pronoun_rate: float) -> NounPhrase:
-    if rng.random() < pronoun_rate:
+def _thing(rng: Draw, c: Clause, pronoun_rate: float) -> NounPhrase:
+    if rng.random() < pronoun_rate * ("explicit" not in c.verb.features):
         return thing_pronoun(rng)
     noun = choose_noun(rng, c.verb.objects)
     only = _INDEFINITE if "indefinite" in c.verb.features else frozenset()
     return owned(rng, common(rng, noun, only))
 
 
-def _generic(rng: Random, objects: Tags) -> NounPhrase:
+def _generic(rng: Draw, objects: Tags) -> NounPhrase:
     """A whole kind, bare in English: `likes cats`, `hates cheese`."""
     noun = choose_noun(rng, objects)
     plural = "mass" not in noun.tags
     return NounPhrase(plural=plural, feminine=noun.feminine, noun=noun, bare=True)
 
 
-def _governed(rng: Random, c: Clause) -> NounPhrase:
+def _governed(rng: Draw, c: Clause) -> NounPhrase:
     if c.verb.objects & _HUMAN and "dative" in c.verb.features and rng.random() < 0.8:
         return person(rng, c.subject, 0.5)
     noun = choose_noun(rng, c.verb.objects)
@@ -79,20 +98,21 @@ def _governed(rng: Random, c: Clause) -> NounPhrase:
         np.plural = False
         np.adjective = np.adjective if rng.random() < 0.5 else None
     if np.determiner and np.determiner.name == "a":
-        np.plural = False  # de + des is no construction a beginner should meet
+        np.plural = False  # avoids de + des
     return np if "instrument" in noun.tags else owned(rng, np)
 
 
 @cache
-def _becoming() -> tuple[Adjective, ...]:
-    return tuple(a for a in adjectives() if a.english in _BECOMING)
+def _becoming(lexicon: Lexicon) -> tuple[Adjective, ...]:
+    return tuple(a for a in lexicon.adjectives if a.english in _BECOMING)
 
 
-def relative(rng: Random, np: NounPhrase) -> Clause | None:
+def relative(rng: Draw, np: NounPhrase) -> Clause | None:
     """A relative clause that suits the noun, or None if no verb does."""
     assert np.noun
-    as_object = [v for v in in_frame("object") if _takes(v, np.noun.tags)]
-    as_subject = [v for v in in_frame("object", "intransitive") if v.subjects & np.noun.tags]
+    acting = in_frame(rng.lexicon, "object", "intransitive")
+    as_object = [v for v in in_frame(rng.lexicon, "object") if _takes(v, np.noun.tags)]
+    as_subject = [v for v in acting if v.subjects & np.noun.tags]
     if as_object and (not as_subject or rng.random() < 0.5):
         who = subject(rng, _HUMAN)
         who = who if who.pronoun or who.name else from_pronoun(pronouns()["I"])
@@ -108,3 +128,120 @@ def relative(rng: Random, np: NounPhrase) -> Clause | None:
 
 def _takes(verb: Verb, tags: Tags) -> bool:
     return bool(verb.objects & tags and "human" in verb.subjects) and "state" not in verb.features
+
+
+def settle(rng: Draw, c: Clause, mood: str = "", polarity: str = "") -> Clause:
+    """Choose tense, mood, polarity, contraction, modal verb and adverbs of a clause."""
+    c.tense = rng.choices(_TENSES[0], cum_weights=_TENSES[1])[0]
+    if "nofuture" in c.verb.features and c.tense == "future":
+        c.tense = "present"
+    c.mood = mood or ("question" if _may_be_question(c) and rng.random() < 0.24 else "statement")
+    c.polarity = polarity or ("not" if rng.random() < 0.26 else "positive")
+    c.contracted = c.asks or rng.random() < 0.5
+    _choose_modal(rng, c)
+    _choose_adverbs(rng, c)
+    return finish(c)
+
+
+def finish(c: Clause) -> Clause:
+    """Set aspect and determiners, which follow from tense, polarity and adverbs."""
+    _avoid_momentary_present(c)
+    habitual = any(a.when == "habitual" for a in c.adverbs) or c.polarity == "never"
+    simple = {"state", "see"} & c.verb.features or c.verb.english[0] == "be"
+    c.progressive = (
+        c.tense == "present" and not (habitual or simple or c.modal) and c.mood != "imperative"
+    )
+    if c.asks and c.subject.determiner and c.subject.determiner.name not in _DEFINITE:
+        c.subject.determiner = determiners()["the"]
+    if c.direct and c.direct.determiner:
+        if c.polarity != "positive" and c.direct.determiner.name in _UNDENIED:
+            c.direct.determiner = determiners()["a" if c.verb.frame == "there" else "the"]
+        if c.direct.determiner.name == "a":
+            c.direct.scope = _scope(c)
+    return c
+
+
+def _scope(c: Clause) -> str:
+    if c.polarity != "positive":
+        return "negative"
+    return "question" if c.asks and c.mood != "who" else ""
+
+
+def _may_be_question(c: Clause) -> bool:
+    return not (c.subject.pronoun and c.subject.pronoun.subject == "I") and not c.extracted
+
+
+def _choose_modal(rng: Draw, c: Clause) -> None:
+    human = c.subject.noun is None or "human" in c.subject.noun.tags
+    if c.tense == "present" and human and not _resists_modal(c) and rng.random() < 0.16:
+        c.modal = rng.choice(_MODALS)
+
+
+def _resists_modal(c: Clause) -> bool:
+    return "state" in c.verb.features or c.verb.lemma in ("fall", "be", "lose", "cough", "forget")
+
+
+def _avoid_momentary_present(c: Clause) -> None:
+    """Take momentary verbs out of the present: `He finds the key` needs a habit or a past."""
+    momentary = "habit" in c.verb.features and c.tense == "present" and not c.modal
+    if momentary and not any(a.when == "habitual" for a in c.adverbs):
+        if c.mood == "imperative" or c.polarity == "never":
+            return
+        c.tense = "past"
+        c.adverbs = [a for a in c.adverbs if a.slot != "time"]
+
+
+@cache
+def _adverbs(lexicon: Lexicon, slot: str, when: str) -> tuple[Adverbial, ...]:
+    return tuple(a for a in lexicon.adverbials if a.slot == slot and a.when == when)
+
+
+def _choose_adverbs(rng: Draw, c: Clause) -> None:
+    features = c.verb.features
+    if "state" in features or c.mood == "when" or c.adjective:
+        return
+    _choose_time(rng, c)
+    if c.adverbs or c.modal:
+        return
+    _choose_manner(rng, c)
+    if not c.adverbs and "place" in features and c.mood != "where" and rng.random() < 0.16:
+        c.places.append(place(rng, "animate"))
+    elif not c.adverbs and {"company", "for"} & features and rng.random() < 0.16:
+        c.places.append(companion(rng, c.subject, "for" if "for" in features else "with"))
+
+
+def _choose_time(rng: Draw, c: Clause) -> None:
+    draw, present = rng.random(), c.tense == "present" and not c.modal
+    if c.polarity == "positive" and present and draw < 0.14:
+        usual = _adverbs(rng.lexicon, "frequency", "habitual")  # often, always, sometimes, rarely
+        c.adverbs.append(rng.choice(usual[:2] if c.asks else usual))
+    elif c.polarity == "not" and draw < 0.1 and c.mood == "statement" and not c.modal:
+        c.polarity = "never"
+    elif draw < 0.3 and not c.modal:
+        c.adverbs.append(_time(rng, c))
+
+
+def _time(rng: Draw, c: Clause) -> Adverbial:
+    if c.tense != "present":
+        return rng.choice(_adverbs(rng.lexicon, "time", c.tense))
+    instant = {"see", "habit"} & c.verb.features or c.verb.english[0] == "be"
+    return rng.choice(
+        _adverbs(
+            rng.lexicon, "time", "present" if rng.random() < 0.3 and not instant else "habitual"
+        )
+    )
+
+
+def _choose_manner(rng: Draw, c: Clause) -> None:
+    for slot, when in _MANNERS:
+        if when in c.verb.features and not c.adverbs and rng.random() < 0.1:
+            c.adverbs.append(rng.choice(_adverbs(rng.lexicon, slot, when)))
+    together = c.subject.plural and "company" in c.verb.features and rng.random() < 0.15
+    if together and not c.adverbs:
+        c.adverbs.append(_adverbs(rng.lexicon, "manner", "company")[0])
+
+
+def shortest(c: Clause) -> Clause:
+    """Remove adverbs and places, so that the clause can stand inside another one."""
+    c.adverbs, c.places = [], []
+    return finish(c)

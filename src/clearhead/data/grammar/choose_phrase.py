@@ -1,22 +1,114 @@
-"""Choosing who and what a clause is about: pronouns, names, nouns, couples, places."""
+"""Draws noun phrases and places: determiner, number, adjective, possessor, pronoun or name."""
 
 from functools import cache
-from random import Random
+from itertools import accumulate, product
 
-from .choose_noun import choose_noun, common
-from .closed_class import names, prepositions, pronouns
-from .lexicon import Adverbial, Pronoun, Tags
+from .inflection import french_adjective
+from .lexicon import Adjective, Adverbial, Noun, Pronoun, Tags, determiners, pronouns
 from .syntax import NounPhrase, Place
+from .vocabulary import Draw, Lexicon, adjective_weight, noun_weights
 
+Weights = tuple[tuple[str, float], ...]
+
+_POSSESSIVES = ("my", "your", "his", "her", "our", "their")
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_GROUPS = {
+    "possessive": _POSSESSIVES,
+    "demonstrative": ("this", "that"),
+    "number": _NUMBERS,
+    "quantity": ("many", "several"),
+}
+_MASS = (("the", 45), ("a", 35), ("possessive", 14), ("demonstrative", 6))
+_NATURAL = (("the", 55), ("a", 38), ("demonstrative", 7))
+_PLACE = (("the", 70), ("demonstrative", 20), ("a", 10))
+_WILD = (("the", 42), ("a", 26), ("demonstrative", 10), ("number", 12), ("quantity", 5))
+_COUNT = (*_WILD, ("possessive", 18))
+_UNOWNED = frozenset({"human", "animal", "nature", "transit", "fixture", "unowned"})
+_BARE = frozenset({"sport", "bare"})  # no article in English: tennis, biology
+_ADJECTIVE_RATE = 0.24
+_PLURAL_RATE = 0.3
 DEFINITE = frozenset({"the", "possessive", "demonstrative"})
 SINGLE = DEFINITE | {"a"}
 _HUMAN = frozenset({"human"})
 _PEOPLE = ("I", "you", "he", "she", "we", "they")
-# Names and nouns practise the third person; je, tu and nous have only the pronouns.
+# More weight for I, you and we: names and nouns are always in the third person.
 _SUBJECT_WEIGHTS = (0.22, 0.43, 0.55, 0.68, 0.88, 1.0)
 _COMPANIONS = frozenset({"kin", "friend"})
-# Within these, a pronoun for the subject and one for the object mean the same person.
+# With one of these subjects, these objects would mean the same person.
 _SAME = {"I": ("I", "we"), "we": ("I", "we"), "you": ("you",)}
+
+
+@cache
+def matching(lexicon: Lexicon, tags: Tags) -> tuple[tuple[Noun, ...], tuple[float, ...]]:
+    """The nouns that have one of the tags, with cumulative weights."""
+    found = tuple(noun for noun in lexicon.nouns if noun.tags & tags)
+    weights = noun_weights(lexicon)
+    return found, tuple(accumulate(weights[noun.english] for noun in found))
+
+
+def choose_noun(rng: Draw, tags: Tags) -> Noun:
+    """A random noun that has one of the tags."""
+    found, weights = matching(rng.lexicon, tags)
+    return rng.choices(found, cum_weights=weights)[0]
+
+
+@cache
+def attributes(lexicon: Lexicon, noun: Noun) -> tuple[Adjective, ...]:
+    """The adjectives that may stand beside the noun."""
+    return tuple(
+        a
+        for a in lexicon.adjectives
+        if a.tags & noun.tags and a.position != "predicate" and not repeats(a, noun)
+    )
+
+
+def repeats(adjective: Adjective, noun: Noun) -> bool:
+    """Whether the adjective is part of the noun already: no *chemical chemical reaction*."""
+    forms = {french_adjective(adjective, *shape) for shape in product((False, True), repeat=2)}
+    return adjective.english in noun.english.split() or bool(forms & set(noun.french.split()))
+
+
+def _choices(noun: Noun) -> Weights:
+    if {"kin", "own"} & noun.tags:
+        return (("possessive", 1),)
+    if (_BARE | {"unique"}) & noun.tags:
+        return (("the", 1),)
+    if {"mass", "plural"} & noun.tags:
+        return _NATURAL if "unowned" in noun.tags else _MASS
+    if "place" in noun.tags and "mine" not in noun.tags:
+        return _PLACE
+    mine = not _UNOWNED & noun.tags or {"pet", "known_person"} & noun.tags
+    return _COUNT if mine else _WILD
+
+
+def determiner_name(rng: Draw, noun: Noun, only: frozenset[str] = frozenset()) -> str:
+    """A determiner that suits the noun, from the kinds in `only` if given."""
+    choices = [(kind, w) for kind, w in _choices(noun) if not only or kind in only]
+    kinds, weights = zip(*(choices or [("the", 1)]), strict=True)
+    kind = rng.choices(kinds, weights)[0]
+    return rng.choice(_GROUPS[kind]) if kind in _GROUPS else str(kind)
+
+
+def common(rng: Draw, noun: Noun, only: frozenset[str] = frozenset()) -> NounPhrase:
+    """A noun phrase around `noun`; `only` limits the kinds of determiner."""
+    name = determiner_name(rng, noun, only)
+    fixed = {"mass", "single"} & noun.tags
+    counted = name in (*_NUMBERS, *_GROUPS["quantity"])
+    always = "plural" in noun.tags
+    plural = always or counted or (not fixed and rng.random() < _PLURAL_RATE)
+    np = NounPhrase(
+        plural=plural,
+        feminine=noun.feminine,
+        noun=noun,
+        determiner=determiners()[name],
+        bare=bool(_BARE & noun.tags),
+    )
+    simple = not (_BARE | {"kin"}) & noun.tags
+    if simple and rng.random() < _ADJECTIVE_RATE and attributes(rng.lexicon, noun):
+        fitting = attributes(rng.lexicon, noun)
+        weights = [adjective_weight(rng.lexicon, a) for a in fitting]
+        np.adjective = rng.choices(fitting, weights)[0]
+    return np
 
 
 def from_pronoun(pronoun: Pronoun) -> NounPhrase:
@@ -24,26 +116,26 @@ def from_pronoun(pronoun: Pronoun) -> NounPhrase:
     return NounPhrase(pronoun.person, pronoun.plural, pronoun.feminine, pronoun)
 
 
-def name(rng: Random) -> NounPhrase:
-    """Somebody's first name."""
-    who, feminine = rng.choice(names())
-    return NounPhrase(feminine=feminine, name=who)
+def name(rng: Draw) -> NounPhrase:
+    """A first name."""
+    chosen, feminine = rng.choice(rng.lexicon.names)
+    return NounPhrase(feminine=feminine, name=chosen)
 
 
-def subject(rng: Random, tags: Tags) -> NounPhrase:
-    """A subject: for what people do half of the time a pronoun or a name."""
+def subject(rng: Draw, tags: Tags) -> NounPhrase:
+    """A subject; of verbs that people can be the subject of, often a pronoun or a name."""
     if "human" not in tags or rng.random() < (0.27 if len(tags) == 1 else 0.45):
         return owned(rng, common(rng, choose_noun(rng, tags)))
     draw = rng.random()
     if draw < 0.7:
-        who = rng.choices(_PEOPLE, cum_weights=_SUBJECT_WEIGHTS)[0]
-        return from_pronoun(pronouns()[who])
+        pronoun = rng.choices(_PEOPLE, cum_weights=_SUBJECT_WEIGHTS)[0]
+        return from_pronoun(pronouns()[pronoun])
     return name(rng) if draw < 0.955 else couple(rng)
 
 
-def owned(rng: Random, np: NounPhrase) -> NounPhrase:
-    """Now and then somebody's instead of mine: `Paul's sister`, `the teacher's car`."""
-    possessive = np.determiner and np.determiner.name in _POSSESSIVE and not np.adjective
+def owned(rng: Draw, np: NounPhrase) -> NounPhrase:
+    """Sometimes replace a possessive by a possessor: `Paul's sister`, `the teacher's car`."""
+    possessive = np.determiner and np.determiner.name in _POSSESSIVES and not np.adjective
     if possessive and rng.random() < 0.35:
         np.determiner = None
         if rng.random() < 0.7:
@@ -55,10 +147,7 @@ def owned(rng: Random, np: NounPhrase) -> NounPhrase:
     return np
 
 
-_POSSESSIVE = frozenset({"my", "your", "his", "her", "our", "their"})
-
-
-def couple(rng: Random) -> NounPhrase:
+def couple(rng: Draw) -> NounPhrase:
     """Two names joined by `and`; feminine only if both are."""
     left, right = name(rng), name(rng)
     while right.name == left.name:
@@ -66,8 +155,8 @@ def couple(rng: Random) -> NounPhrase:
     return NounPhrase(3, True, left.feminine and right.feminine, parts=(left, right))
 
 
-def person(rng: Random, other: NounPhrase, pronoun_rate: float) -> NounPhrase:
-    """Somebody else than `other`, for receivers and objects."""
+def person(rng: Draw, other: NounPhrase, pronoun_rate: float) -> NounPhrase:
+    """A person other than `other`, as receiver or object."""
     draw = rng.random()
     if draw < pronoun_rate:
         same = _SAME.get(other.pronoun.subject, ()) if other.pronoun else ()
@@ -78,32 +167,32 @@ def person(rng: Random, other: NounPhrase, pronoun_rate: float) -> NounPhrase:
     return owned(rng, common(rng, choose_noun(rng, _HUMAN), SINGLE))
 
 
-def thing_pronoun(rng: Random) -> NounPhrase:
-    """It or them."""
+def thing_pronoun(rng: Draw) -> NounPhrase:
+    """`it` or `them`."""
     return from_pronoun(pronouns()["it" if rng.random() < 0.6 else "they"])
 
 
 @cache
-def _prepositions(figure: str) -> tuple[Adverbial, ...]:
-    return tuple(p for p in prepositions() if p.when in figure.split())
+def _prepositions(lexicon: Lexicon, figure: str) -> tuple[Adverbial, ...]:
+    return tuple(p for p in lexicon.prepositions if p.when in figure.split())
 
 
-def place(rng: Random, figure: str) -> Place:
-    """Where an `animate`, an `animate animal` or a `thing` can be."""
-    preposition = rng.choice(_prepositions(figure))
+def place(rng: Draw, figure: str) -> Place:
+    """A place where an `animate`, an `animate animal` or a `thing` can be."""
+    preposition = rng.choice(_prepositions(rng.lexicon, figure))
     np = common(rng, choose_noun(rng, frozenset({preposition.slot})), DEFINITE)
     np.plural = False
     return Place(preposition, np)
 
 
-def _fixed(english: str) -> Adverbial:
-    return next(p for p in prepositions() if p.english == (english,))
+def _fixed(lexicon: Lexicon, english: str) -> Adverbial:
+    return next(p for p in lexicon.prepositions if p.english == (english,))
 
 
-def company(rng: Random, subject: NounPhrase, english: str = "with") -> Place:
+def companion(rng: Draw, subject: NounPhrase, english: str = "with") -> Place:
     """`with Paul`, `for my mother`, `with us`."""
     if rng.random() < 0.6:
-        return Place(_fixed(english), person(rng, subject, 0.5))
+        return Place(_fixed(rng.lexicon, english), person(rng, subject, 0.5))
     np = owned(rng, common(rng, choose_noun(rng, _COMPANIONS), frozenset({"possessive"})))
     np.adjective = None
-    return Place(_fixed(english), np)
+    return Place(_fixed(rng.lexicon, english), np)

@@ -1,11 +1,18 @@
-"""Plurals, feminines and English verb forms: rules, with the lexicon's exceptions first."""
+"""Plurals, feminines and English verb forms: rules, with the exceptions of the lexicon first."""
 
 from functools import cache
 
 from .lexicon import Adjective, Noun, table
 
 _BE = {"present": ("am", "are", "is", "are"), "past": ("was", "were", "was", "were")}
-_FEMININE = (("eux", "euse"), ("er", "ère"), ("f", "ve"), ("e", "e"))
+_FEMININE = (
+    ("eux", "euse"), ("er", "ère"), ("f", "ve"), ("e", "e"),
+    ("el", "elle"), ("en", "enne"), ("on", "onne"),
+)  # fmt: skip
+# Before the first of these a compound's words agree with its head; from there on they stand.
+_LINKING = frozenset(
+    {"de", "d'", "du", "des", "à", "au", "aux", "en", "par", "sur", "sans", "pour"}
+)
 
 
 def english_s(base: str) -> str:
@@ -63,14 +70,25 @@ def french_plural(singular: str) -> str:
     """The regular plural: chevaux, châteaux, jeux, souris, livres."""
     if singular.endswith(("s", "x", "z")):
         return singular
-    if singular.endswith(("eau", "eu")):
+    if singular.endswith(("au", "eu")):
         return singular + "x"
     return singular[:-2] + "aux" if singular.endswith("al") else singular + "s"
 
 
 def french_noun(noun: Noun, plural: bool) -> str:
-    """A noun in its number."""
-    return (noun.french_plural or french_plural(noun.french)) if plural else noun.french
+    """A noun in its number; of a compound, the head and its adjectives: réseaux de neurones."""
+    if not plural:
+        return noun.french
+    return noun.french_plural or _compound_plural(noun.french)
+
+
+def _compound_plural(singular: str) -> str:
+    out: list[str] = []
+    for index, part in enumerate(parts := singular.split(" ")):
+        if part.split("'")[0] + "'" * ("'" in part) in _LINKING:
+            return " ".join([*out, *parts[index:]])
+        out.append(french_plural(part))
+    return " ".join(out)
 
 
 @cache
@@ -89,4 +107,6 @@ def french_adjective(adjective: Adjective, feminine: bool, plural: bool) -> str:
     form = french_feminine(adjective) if feminine else adjective.french
     if not plural:
         return form
+    if adjective.plural and not feminine:
+        return adjective.plural
     return form + "s" if form == "bleu" else french_plural(form)

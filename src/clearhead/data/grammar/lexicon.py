@@ -1,15 +1,27 @@
-"""The lexicon: what the tables in `lexicon/` say, read once, checked by the tests."""
+"""The words of both languages from the lexicon's tables: open and closed classes, and names.
 
+The tables are tab-separated files in `lexicon/`, read once; the tests check them.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
+
+from clearhead.errors import UserError
 
 Tags = frozenset[str]
+Links = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A common noun; `tags` say what it may be said of it (human, food, mass …)."""
+    """A common noun; verbs and adjectives name its `tags` (human, food, mass …).
+
+    A compound (`neural network`, `réseau de neurones`) has links between the words of the two
+    sides. `woman` is the French noun for a woman of this profession, where there is one.
+    """
 
     english: str
     english_plural: str
@@ -17,19 +29,23 @@ class Noun:
     french_plural: str
     feminine: bool
     tags: Tags
+    links: Links = ()
+    woman: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """An adjective; `place` is where it stands in French: before, after or predicate only."""
+    """An adjective; `position` is where it stands in French: before, after or predicate only."""
 
     english: str
     french: str
     feminine: str
-    place: str
+    position: str
     before_vowel: str
     tags: Tags
     comparative: str
+    plural: str = ""
+    predicative: bool = True  # may follow *be*
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +72,7 @@ class Adverbial:
 
     english: tuple[str, ...]
     french: tuple[str, ...]
-    links: tuple[tuple[int, int], ...]
+    links: Links
     slot: str
     when: str
 
@@ -78,7 +94,7 @@ class Pronoun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Determiner:
-    """An article, possessive, demonstrative or number; an empty form does not exist."""
+    """An article, possessive, demonstrative or number; a form that does not exist is empty."""
 
     name: str
     singular: str
@@ -91,9 +107,55 @@ class Determiner:
 
 
 def table(name: str) -> list[list[str]]:
-    """The rows of one lexicon table, the comment line left out."""
-    text = files(__package__).joinpath("lexicon", f"{name}.tsv").read_text(encoding="utf-8")
-    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    """The rows of one lexicon table, the comment line left out.
+
+    Raises:
+        UserError: a row has more or fewer columns than the comment line names.
+    """
+    return read_table(_read(name), f"{name}.tsv")
+
+
+def read_table(text: str, name: str) -> list[list[str]]:
+    """The rows of a table whose first line names its columns."""
+    return [row for _, row in _numbered_rows(text, name)]
+
+
+def _numbered_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    header, *lines = text.split("\n")
+    columns = header.count("\t") + 1
+    for number, line in enumerate(lines, start=2):
+        if line and not line.startswith("#"):
+            row = line.split("\t")
+            if len(row) != columns:
+                raise UserError(
+                    f"{name}:{number}: expected {columns} columns between tabs ({header}), "
+                    f"found {len(row)}"
+                )
+            yield number, row
+
+
+def texts_by_kind(name: str, kinds: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The texts of a table with the columns `kind` and `text`, by kind and in their order.
+
+    Raises:
+        UserError: a row has another kind; the message has its line.
+    """
+    return group_by_kind(_read(name), f"{name}.tsv", kinds)
+
+
+def group_by_kind(text: str, name: str, kinds: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """As `texts_by_kind`, from the text of a table."""
+    found: dict[str, list[str]] = {kind: [] for kind in kinds}
+    for number, (kind, value) in _numbered_rows(text, name):
+        if kind not in found:
+            known = ", ".join(map(repr, kinds))
+            raise UserError(f"{name}:{number}: kind {kind!r} is unknown; expected one of {known}")
+        found[kind].append(value)
+    return {kind: tuple(values) for kind, values in found.items()}
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath("lexicon", f"{name}.tsv").read_text(encoding="utf-8")
 
 
 def _tags(cell: str) -> Tags:
@@ -113,8 +175,8 @@ def nouns() -> tuple[Noun, ...]:
 def adjectives() -> tuple[Adjective, ...]:
     """Every adjective."""
     return tuple(
-        Adjective(en, fr, feminine, place, vowel, _tags(tags), comparative)
-        for en, fr, feminine, place, vowel, tags, comparative in table("adjectives")
+        Adjective(en, fr, feminine, position, vowel, _tags(tags), comparative)
+        for en, fr, feminine, position, vowel, tags, comparative in table("adjectives")
     )
 
 
@@ -134,5 +196,129 @@ def _verb(row: list[str]) -> Verb:
 
 def adverbial(en: str, fr: str, links: str, slot: str, when: str) -> Adverbial:
     """An adverbial from its five cells; links are written `0-0 1-2`."""
-    pairs = tuple((int(s), int(t)) for s, t in (link.split("-") for link in links.split()))
-    return Adverbial(tuple(en.split()), tuple(fr.split()), pairs, slot, when)
+    return Adverbial(tuple(en.split()), tuple(fr.split()), read_links(links), slot, when)
+
+
+def read_links(text: str) -> Links:
+    """`0-0 1-2` as pairs of indices, English before French."""
+    return tuple((int(s), int(t)) for s, t in (link.split("-") for link in text.split()))
+
+
+@cache
+def determiners() -> dict[str, Determiner]:
+    """Determiners by name; numbers included."""
+    return {row[0]: Determiner(*row) for row in table("determiners")}
+
+
+@cache
+def pronouns() -> dict[str, Pronoun]:
+    """Personal pronouns by their English subject form."""
+    return {row[0]: _pronoun(row) for row in table("pronouns")}
+
+
+def _pronoun(row: list[str]) -> Pronoun:
+    subject, object_, french, direct, indirect, strong, person, number, gender = row
+    forms = (subject, object_, french, direct, indirect, strong)
+    return Pronoun(*forms, int(person), number == "p", gender == "f")
+
+
+@cache
+def names() -> tuple[tuple[str, bool], ...]:
+    """First names with whether they are a woman's."""
+    return tuple((name, gender == "f") for name, gender in table("names"))
+
+
+@cache
+def adverbials() -> tuple[Adverbial, ...]:
+    """Adverbs and time phrases."""
+    return tuple(adverbial(*row) for row in table("adverbials"))
+
+
+@cache
+def prepositions() -> tuple[Adverbial, ...]:
+    """Prepositions; `slot` is what stands behind them, `when` what can be found there."""
+    return tuple(adverbial(*row) for row in table("prepositions"))
+
+
+class City(NamedTuple):
+    """A city under its name in both languages."""
+
+    english: str
+    french: str
+
+
+class Country(NamedTuple):
+    """A country; `gender` is m, f, p (plural), or 0 or `en` (the preposition) without article."""
+
+    english: str
+    french: str
+    gender: str
+
+
+class People(NamedTuple):
+    """A nationality with its language; what does not exist is empty."""
+
+    english: str
+    masculine: str
+    feminine: str
+    language: str
+
+
+@cache
+def first_names() -> tuple[tuple[str, bool], ...]:
+    """First names from many cultures, with whether they are a woman's."""
+    return tuple((name, gender == "f") for name, gender, _ in table("names/first_names"))
+
+
+@cache
+def family_names() -> tuple[str, ...]:
+    """Family names from many cultures."""
+    return tuple(name for name, _ in table("names/family_names"))
+
+
+@cache
+def companies() -> tuple[str, ...]:
+    """Companies, called the same in both languages."""
+    return tuple(name for name, _ in table("names/companies"))
+
+
+@cache
+def cities() -> tuple[City, ...]:
+    """Cities of all continents."""
+    return tuple(City(en, fr or en) for en, fr, _ in table("names/cities"))
+
+
+@cache
+def countries() -> tuple[Country, ...]:
+    """Countries."""
+    return tuple(Country(*row) for row in table("names/countries"))
+
+
+@cache
+def regions() -> tuple[Country, ...]:
+    """States, provinces, regions and continents; their prepositions are those of countries."""
+    return tuple(Country(*row) for row in table("names/regions"))
+
+
+@cache
+def peoples() -> tuple[People, ...]:
+    """Nationalities and languages."""
+    return tuple(People(*row) for row in table("names/peoples"))
+
+
+@cache
+def aspirated_names() -> frozenset[str]:
+    """Names before which French does not elide, in spite of their H: de Hassan."""
+    rows = (("first_names", 0), ("family_names", 0), ("companies", 0), ("cities", 1))
+    return frozenset(
+        row[column] or row[0]
+        for name, column in rows
+        for row in table(f"names/{name}")
+        if row[-1] == "h"
+    )
+
+
+@cache
+def aspirated_words() -> tuple[str, ...]:
+    """Beginnings of words before which French does not elide: le haricot, le onze."""
+    return tuple(beginning for (beginning,) in table("aspirated_words"))

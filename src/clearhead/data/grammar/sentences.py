@@ -1,73 +1,90 @@
-"""A sentence of the corpus: one construction drawn by weight, both sides read off its tree."""
+"""Draws a sentence: one construction by weight, both sides written from its tree."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from random import Random
-from typing import NamedTuple
 
-from . import (
-    combinations,
-    constructions,
-    english,
-    english_clause,
-    french_clause,
-    french_surface,
-    relatives,
+from . import complex_sentences, english, french, statements
+from .bitext import (
+    GrammarPair,
+    Word,
+    align,
+    align_surely,
+    english_text,
+    french_text,
+    join_french,
+    word,
 )
-from .bitext import Pairs, Word, align, align_surely, word
+from .lexicon import determiners
 from .questions import asking
-from .syntax import Clause
+from .syntax import Clause, clauses
+from .vocabulary import Draw
 
-Chooser = Callable[[Random], Clause]
+Chooser = Callable[[Draw], Clause]
 
 CONSTRUCTIONS: tuple[tuple[Chooser, float], ...] = (
-    (constructions.plain("intransitive"), 12),
-    (constructions.plain("object"), 30),
-    (constructions.plain("generic"), 2),
-    (constructions.plain("de"), 3.5),
-    (constructions.plain("à"), 4),
-    (constructions.plain("dans"), 1),
-    (constructions.plain("give"), 9),
-    (constructions.plain("become"), 1),
-    (constructions.plain("idiom"), 2),
-    (constructions.copula, 11),
-    (constructions.comparison, 4),
-    (constructions.location, 3),
-    (constructions.existential, 3),
+    (statements.plain("intransitive"), 12),
+    (statements.plain("object"), 30),
+    (statements.plain("generic"), 2),
+    (statements.plain("de"), 3.5),
+    (statements.plain("à"), 4),
+    (statements.plain("dans"), 1),
+    (statements.plain("give"), 9),
+    (statements.plain("become"), 1),
+    (statements.plain("idiom"), 2),
+    (statements.copula, 11),
+    (statements.comparison, 4),
+    (statements.location, 3),
+    (statements.existential, 3),
     (asking("where"), 1.5),
     (asking("why"), 1),
     (asking("when"), 1),
     (asking("who"), 1.5),
     (asking("what"), 1.5),
     (asking("how many"), 2.5),
-    (combinations.imperative, 4),
-    (combinations.reported, 4),
-    (combinations.because, 1.5),
-    (combinations.coordination, 1.5),
-    (relatives.modified, 8),
+    (complex_sentences.imperative, 4),
+    (complex_sentences.reported, 4),
+    (complex_sentences.because, 1.5),
+    (complex_sentences.coordination, 1.5),
+    (complex_sentences.with_relative, 8),
 )
 _WEIGHTS = tuple(accumulate(weight for _, weight in CONSTRUCTIONS))
+# The wide lexicon has verbs with more prepositions: travailler sur, lutter contre.
+WIDE_CONSTRUCTIONS: tuple[tuple[Chooser, float], ...] = (
+    *CONSTRUCTIONS,
+    (statements.featured, 45),
+    (statements.plain("sur"), 1),
+    (statements.plain("avec"), 1),
+    (statements.plain("contre"), 0.7),
+    (statements.plain("pour"), 0.7),
+)
+_WIDE_WEIGHTS = tuple(accumulate(weight for _, weight in WIDE_CONSTRUCTIONS))
 
 
-class GrammarPair(NamedTuple):
-    """An English sentence, its French, and how they came about."""
-
-    source: str
-    target: str
-    alignment: Pairs  # (source word, target word), 0-based over words()
-    sure: Pairs  # those of `alignment` that every annotator would draw
-    phenomena: frozenset[str]
-    construction: str
-
-
-def choose(rng: Random) -> Clause:
+def choose(rng: Draw) -> Clause:
     """A sentence's tree."""
     return rng.choices(CONSTRUCTIONS, cum_weights=_WEIGHTS)[0][0](rng)
 
 
+def choose_wide(rng: Draw) -> Clause:
+    """A sentence's tree in the wide grammar."""
+    tree = rng.choices(WIDE_CONSTRUCTIONS, cum_weights=_WIDE_WEIGHTS)[0][0](rng)
+    for clause in clauses(tree):
+        _make_negated_subject_definite(clause)
+    return tree
+
+
+def _make_negated_subject_definite(clause: Clause) -> None:
+    """Replace *some* before a negated verb: *Des virus n'affectent pas* is hardly French."""
+    subject = clause.subject
+    if clause.polarity == "positive" or not (subject.noun and subject.determiner):
+        return
+    if subject.determiner.name == "a" and (subject.plural or "mass" in subject.noun.tags):
+        subject.determiner = determiners()["the"]
+
+
 def read_english(sentence: Clause) -> list[Word]:
     """The English words of a tree, final mark included."""
-    return [*english_clause.clause(sentence), _mark(sentence)]
+    return [*english.clause(sentence), _mark(sentence)]
 
 
 def _mark(sentence: Clause) -> Word:
@@ -76,13 +93,13 @@ def _mark(sentence: Clause) -> Word:
 
 
 def write(sentence: Clause, source: Sequence[Word], phenomena: set[str]) -> GrammarPair:
-    """The pair of a tree whose English words and phenomena are known already."""
-    loose = [*french_clause.clause(sentence), _mark(sentence)]
-    target = french_surface.join(loose)
+    """The pair of a tree; its English words and its phenomena are known already."""
+    loose = [*french.clause(sentence), _mark(sentence)]
+    target = join_french(loose)
     found = phenomena | _surface_phenomena(loose, target)
     return GrammarPair(
-        english.text(source),
-        french_surface.text(target),
+        english_text(source),
+        french_text(target),
         align(source, target),
         align_surely(source, target),
         frozenset(found),

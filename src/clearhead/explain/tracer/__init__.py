@@ -1,4 +1,4 @@
-"""The shape tracer: what happens to every axis on the way through a module."""
+"""The shape tracer: what happens to every axis in the forward pass of a module."""
 
 from clearhead.explain.tracer.mistake import Mistake
 from clearhead.explain.tracer.rows import Operand, Row

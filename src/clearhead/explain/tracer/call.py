@@ -1,84 +1,156 @@
-"""One operation while it is being named: its arguments, and the axes of what goes in."""
+"""One operation while its result's axes are named: arguments, input shapes, size expressions."""
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axis import LENGTHS, SYNONYMS, Axis, Shape, agree, anonymous, one
-from clearhead.explain.tracer.hints import Hint, Hints, Lookup
-from clearhead.explain.tracer.sizes import Sizes
-from clearhead.explain.tracer.source import Place, sizes_of
+from clearhead.explain.tracer.axes import (
+    LENGTHS,
+    SYNONYMS,
+    Axis,
+    Shape,
+    broadcast_axis,
+    canonical,
+    unify,
+    unnamed_axes,
+)
+from clearhead.explain.tracer.model_axes import ModelSizes
+from clearhead.explain.tracer.source import Location, look_up, size_expressions
+
+Lookup = Callable[[Tensor], Shape | None]
+Hint = Axis | str | None  # an existing axis, the name of a new axis, or nothing known
+
+
+@dataclass(frozen=True)
+class SizeHints:
+    """Reads size expressions in one frame; `shape_of` knows the axes of recorded tensors."""
+
+    frame: FrameType
+    shape_of: Lookup
+    in_constructor: bool = False  # a length in a constructor is the maximum length
+
+    def read(self, expressions: list[ast.expr]) -> list[Hint]:
+        """One hint for each size; `*x.shape[:2]` gives two."""
+        return [hint for expression in expressions for hint in self._hints(expression)]
+
+    def _hints(self, node: ast.expr) -> list[Hint]:
+        starred = isinstance(node, ast.Starred)
+        axes = self._existing(node.value if isinstance(node, ast.Starred) else node)
+        if isinstance(axes, tuple):
+            return list(axes)
+        return [None] if starred else [axes or self._name(node)]
+
+    def _name(self, node: ast.expr) -> str | None:
+        """`self.h` gives h, `self.h * self.d_k` gives h·d_k, `self.n_classes` keeps its name."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            factors = [self._name(node.left), self._name(node.right)]
+            return "·".join(f for f in factors if f) if all(factors) else None
+        word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        name = canonical(word) or (word if isinstance(node, ast.Attribute) else None)
+        if name in LENGTHS and (self.in_constructor or isinstance(node, ast.Attribute)):
+            return "max_seq_len"
+        return name
+
+    def _existing(self, node: ast.expr) -> Axis | Shape | None:
+        """The axes that `x.shape[1]`, `x.size(1)`, `x.shape[:2]` or `x.shape` refer to."""
+        if isinstance(node, ast.Subscript):
+            return _index(self._shape(node.value), node.slice)
+        if isinstance(node, ast.Call) and node.args:
+            return _index(self._shape(node), node.args[0])
+        return self._shape(node)
+
+    def _shape(self, node: ast.expr) -> Shape | None:
+        if isinstance(node, ast.Call):  # x.size()
+            node = node.func
+        if not isinstance(node, ast.Attribute) or node.attr not in ("shape", "size"):
+            return None
+        tensor = look_up(self.frame, node.value)
+        return self.shape_of(tensor) if isinstance(tensor, Tensor) else None
+
+
+def _index(shape: Shape | None, index: ast.expr) -> Axis | Shape | None:
+    if shape is None:
+        return None
+    bounds = [index.lower, index.upper, index.step] if isinstance(index, ast.Slice) else [index]
+    try:
+        values = [None if bound is None else ast.literal_eval(bound) for bound in bounds]
+        return shape[slice(*values)] if isinstance(index, ast.Slice) else shape[values[0] or 0]
+    except (ValueError, IndexError, TypeError):
+        return None
 
 
 @dataclass
 class Call:
-    """What a rule needs to know in order to name the axes of a result."""
+    """What a propagation rule needs in order to name the axes of a result."""
 
     name: str  # without underscores: `add` for `__radd__` and `add_`
     args: Sequence[Any]
     kwargs: dict[str, Any]
-    path: str  # of the module that runs
-    place: Place | None
-    sizes: Sizes
+    path: str  # of the module that is running
+    location: Location | None
+    sizes: ModelSizes
     shape_of: Lookup
-    hints: Hints | None
+    hints: SizeHints | None
     doubts: list[str] = field(default_factory=list)
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
-        """An argument by its place or by its name."""
+        """An argument by keyword or by position."""
         if name in self.kwargs:
             return self.kwargs[name]
         return self.args[position] if position < len(self.args) else default
 
+    def dim(self, default: Any = None) -> Any:
+        """The argument `dim`, also called `axis`."""
+        position = 2 if self.name == "norm" else 1
+        return self.argument(position, "dim", self.kwargs.get("axis", default))
+
     def shape(self, position: int = 0, name: str = "input") -> Shape:
-        """The axes of a tensor argument; of anything else, none."""
+        """The axes of a tensor argument; () for any other argument."""
         value = self.argument(position, name)
         return (self.shape_of(value) or ()) if isinstance(value, Tensor) else ()
 
     def tensors(self) -> list[Tensor]:
-        """Every tensor among the arguments, lists opened."""
-        return list(_tensors([*self.args, *self.kwargs.values()]))
+        """Every tensor among the arguments, including those inside lists."""
+        return _tensors([*self.args, *self.kwargs.values()])
 
     def size_hints(self, skip: int, count: int) -> list[Hint]:
-        """What the source says about the `count` sizes that are written in this call."""
-        written = self.place and sizes_of(self.place.node, skip)
+        """Hints from the source text for the `count` sizes that are written in this call."""
+        written = self.location and size_expressions(self.location.node, skip)
         hints = self.hints.read(written) if written and self.hints else []
         return hints if len(hints) == count else [None] * count
 
     def new_axis(self, size: int, hint: Hint, origin: str) -> Axis:
-        """An axis that this call makes, named by its expression or by the model's attributes."""
+        """An axis that this call creates, named by its expression or the model's attributes."""
         if isinstance(hint, Axis) and hint.size == size:
             return hint
-        name = hint if isinstance(hint, str) else ""
-        if name:
-            return Axis(size, name, origin, sure=name not in LENGTHS)
+        if isinstance(hint, str) and hint:
+            return Axis(size, hint, origin, certain=hint not in LENGTHS)
         if size == 1:
-            return one(origin)
-        name, sure = self.sizes.name(self.path, size)
-        return Axis(size, name if name in SYNONYMS else "", origin, sure)
+            return broadcast_axis(origin)
+        name, certain = self.sizes.name(self.path, size)
+        return Axis(size, name if name in SYNONYMS else "", origin, certain)
 
-    def meet(self, a: Axis, b: Axis) -> None:
-        """Two axes are used as one; different names are a coincidence worth a word."""
-        if not agree(a, b):
+    def unify(self, a: Axis, b: Axis) -> None:
+        """Unify two axes; different names with the same size are recorded as a doubt."""
+        if not unify(a, b):
             self.doubts.append(
-                f"{a.label} meets {b.label}: they fit only because both happen to be {a.size}"
+                f"{a.label} is combined with {b.label}: they match only because both are {a.size}"
             )
 
     def without_tensors(self) -> "Call":
-        """The same call, which keeps no tensor and no frame alive."""
-        args = [None if isinstance(value, Tensor) else value for value in self.args]
-        plain = [
-            None if isinstance(value, list | tuple) and _tensors(value) else value for value in args
-        ]
+        """The same call, keeping neither a tensor nor a frame alive."""
+        args = [None if _tensors([value]) else value for value in self.args]
         kwargs = {word: value for word, value in self.kwargs.items() if not _tensors([value])}
-        return replace(self, args=plain, kwargs=kwargs, shape_of=lambda _: None, hints=None)
+        return replace(self, args=args, kwargs=kwargs, shape_of=lambda _: None, hints=None)
 
     @property
-    def here(self) -> str:
-        """`view in forward, attention.py:73`, for the story of an axis."""
-        return f"{self.name} at {self.place.short}" if self.place else self.name
+    def at(self) -> str:
+        """`view at attention.py:73`, for the origin of an axis."""
+        return f"{self.name} at {self.location.short}" if self.location else self.name
 
 
 def _tensors(values: Sequence[Any]) -> list[Tensor]:
@@ -91,9 +163,9 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def same_places(source: Shape, wanted: Sequence[int]) -> Shape:
-    """Axes of a result of which nothing is known: those of the source where the size stayed."""
-    fresh = anonymous(wanted)
+def same_positions(source: Shape, wanted: Sequence[int]) -> Shape:
+    """Axes for a result without a rule: the source's axes where the size is unchanged."""
+    fresh = unnamed_axes(wanted)
     return tuple(
         source[i] if i < len(source) and source[i].size == size else fresh[i]
         for i, size in enumerate(wanted)

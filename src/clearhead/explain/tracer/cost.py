@@ -1,35 +1,57 @@
-"""What an operation costs: parameters, the arithmetic of products, memory."""
+"""What an operation costs: parameters, FLOPs and memory.
+
+Matrix products are counted as in `torch.utils.flop_counter`, which leaves out all other
+arithmetic. That is counted here as one operation for each element that is computed: a sum, a
+difference or a product of two elements, a function of one element (exp, sqrt, tanh …), the
+larger of two. Moving, comparing and indexing count as none, nor does arithmetic on ids. So the
+softmax of n elements takes 5n - 2: n - 1 for the maximum, n each to subtract it, to exponentiate
+and to divide, n - 1 for the sum.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 from torch.utils.flop_counter import conv_flop_count, sdpa_flop_count
 
+Tensors = Sequence[Tensor]
+Count = Callable[[Tensors, Tensor], int]
+
 _INNER = {"matmul", "rmatmul", "bmm", "mm", "mv", "dot", "linear", "inner"}
 _RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
-
-
-def parameters(tensors: Sequence[Tensor]) -> int:
-    """Learned numbers among the arguments."""
-    return sum(t.numel() for t in {id(t): t for t in tensors}.values() if is_parameter(t))
+_EACH = dict.fromkeys(
+    (
+        "add", "sub", "subtract", "rsub", "mul", "multiply", "rmul", "div", "rdiv", "divide",
+        "true_divide", "floordiv", "pow", "rpow", "neg", "abs", "square", "sqrt", "rsqrt", "exp",
+        "log", "sin", "cos", "tanh", "sigmoid", "relu", "erf", "reciprocal", "maximum", "minimum",
+        "clamp_min", "clamp_max", "cumsum", "remainder", "outer", "leaky_relu", "log1p", "expm1",
+    ),
+    1,
+) | {"gelu": 5, "silu": 2, "clamp": 2, "softplus": 3, "elu": 2, "dropout": 2}  # fmt: skip
+# Operations for each input element, and for each output element.
+_REDUCED = {
+    "sum": (1, -1), "mean": (1, 0), "prod": (1, -1), "max": (1, -1), "amax": (1, -1),
+    "argmax": (1, -1), "min": (1, -1), "amin": (1, -1), "argmin": (1, -1), "var": (4, 0),
+    "std": (4, 1), "norm": (2, 0), "vector_norm": (2, 0), "logsumexp": (4, 0),
+}  # fmt: skip
+_NORMALIZED = {"softmax": (5, -2), "log_softmax": (5, -1)}  # for each element, and for each row
 
 
 def is_parameter(tensor: Tensor) -> bool:
-    """True for what a module has registered as learned."""
+    """True for a learned tensor that is registered in a module."""
     return isinstance(tensor, nn.Parameter)
 
 
-def products(name: str, args: Sequence[Any], tensors: Sequence[Tensor], result: Tensor) -> int:
-    """Multiply-adds of products, each counted as two, as `torch.utils.flop_counter` does."""
+def products(name: str, args: Sequence[Any], tensors: Tensors, result: Tensor) -> int:
+    """FLOPs of matrix products; a multiply-add counts as two."""
     shapes = [tuple(tensor.shape) for tensor in tensors]
     if name in _INNER and shapes[0]:
         return 2 * result.numel() * shapes[0][-1]
     if name in ("addmm", "baddbmm") and len(shapes) > 1:
         return 2 * result.numel() * shapes[1][-1]
     if name == "scaled_dot_product_attention":
-        # Grouped queries share their keys; their arithmetic is that of full heads.
+        # Grouped queries share their keys; the arithmetic is that of full heads.
         q, k, v = shapes[:3]
         return int(sdpa_flop_count(q, (*q[:-2], *k[-2:]), (*q[:-2], *v[-2:]))) if len(q) == 4 else 0
     if name == "einsum" and isinstance(args[0], str):
@@ -43,13 +65,13 @@ def products(name: str, args: Sequence[Any], tensors: Sequence[Tensor], result: 
 
 
 def _einsum(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
-    """Two factors after two, from the left; with three dots for axes that nobody names."""
+    """Factors are multiplied from the left, two at a time; an ellipsis is allowed."""
     inputs, _, output = equation.replace(" ", "").partition("->")
-    terms = [_opened(term, shape) for term, shape in zip(inputs.split(","), shapes, strict=False)]
+    terms = [_letters(term, shape) for term, shape in zip(inputs.split(","), shapes, strict=False)]
     size: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=False):
-        for letter, number in zip(term, shape, strict=True):
-            size[letter] = max(number, size.get(letter, 1))
+        for letter, length in zip(term, shape, strict=True):
+            size[letter] = max(length, size.get(letter, 1))
     wanted = set(output) | {letter for letter in size if letter.isdigit()}
     total, left = 0, set(terms[0])
     for i, term in enumerate(terms[1:], start=2):
@@ -59,15 +81,73 @@ def _einsum(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
     return total
 
 
-def _opened(term: str, shape: tuple[int, ...]) -> list[str]:
-    """The letters of a factor; for three dots the numbers of its axes, counted from the right."""
+def _letters(term: str, shape: tuple[int, ...]) -> list[str]:
+    """The letters of a factor; an ellipsis becomes digits, counted from the right."""
     before, dots, after = term.partition("...")
     count = len(shape) - len(before) - len(after) if dots else 0
     return [*before, *(str(i) for i in reversed(range(count))), *after]
 
 
-def memory(result: Tensor, tensors: Sequence[Tensor]) -> int:
-    """Bytes that the result takes; none if it lies in the memory of an input."""
+def elementwise(name: str, dim: object, tensors: Tensors, result: Tensor) -> int:
+    """FLOPs beside matrix products; none for ids and booleans. `dim` is the call's argument."""
+    if not tensors or not tensors[0].is_floating_point():
+        floating = result.is_floating_point() and name in _EACH
+        return _EACH[name] * result.numel() if floating else 0
+    if name in ("max", "min") and len(tensors) > 1:  # elementwise, of two tensors
+        return result.numel()
+    if name in _REDUCED:
+        each, row = _REDUCED[name]
+        return each * tensors[0].numel() + row * result.numel()
+    if name in _NORMALIZED:
+        each, row = _NORMALIZED[name]
+        length = result.shape[dim] if isinstance(dim, int) and result.dim() else 1
+        return each * result.numel() + row * (result.numel() // max(1, length))
+    if name in _COUNTS:
+        return _COUNTS[name](tensors, result)
+    return _EACH.get(name, 0) * result.numel() if result.is_floating_point() else 0
+
+
+def _layer_norm(ins: Tensors, out: Tensor) -> int:
+    """Mean, subtraction, squares, their mean, division: n each; + eps and √; gain n, bias n."""
+    features = math.prod(ins[1].shape) if len(ins) > 1 else out.shape[-1]
+    return (5 + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
+
+
+def _bias(ins: Tensors, out: Tensor) -> int:
+    return out.numel() if len(ins) > 2 else 0
+
+
+def _fused_attention(ins: Tensors, out: Tensor) -> int:
+    """For each score: its scale, its softmax, and an additive mask."""
+    rows, keys = math.prod(ins[0].shape[:-1]), ins[1].shape[-2]
+    added = len(ins) > 3 and ins[3].is_floating_point()
+    return (1 + 5 + added) * rows * keys - 2 * rows
+
+
+def _recurrent(gates: int, formula: int) -> Count:
+    """Biases and gates; `formula` is what one cell takes in one step beside its biases."""
+
+    def count(ins: Tensors, out: Tensor) -> int:
+        steps = ins[0].numel() // ins[0].shape[-1]
+        kernels = [w for w in ins if is_parameter(w) and w.dim() == 2]
+        biases = sum(w.numel() for w in ins if is_parameter(w) and w.dim() == 1)
+        high = kernels[0].shape[0]  # gates · hidden, once for the input and once for the state
+        cells = sum(high for w in kernels if w.shape[0] == high) // (2 * gates)
+        return steps * (formula * cells + biases)
+
+    return count
+
+
+_COUNTS: dict[str, Count] = {
+    "layer_norm": _layer_norm, "linear": _bias, "addmm": lambda ins, out: out.numel(),
+    "baddbmm": lambda ins, out: out.numel(), "scaled_dot_product_attention": _fused_attention,
+    "conv1d": _bias, "conv2d": _bias, "conv3d": _bias, "lstm": _recurrent(4, 13),
+    "gru": _recurrent(3, 11), "rnn_tanh": _recurrent(1, 2), "rnn_relu": _recurrent(1, 2),
+}  # fmt: skip
+
+
+def memory(result: Tensor, tensors: Tensors) -> int:
+    """Bytes of the result; 0 if it shares the memory of an input."""
     own = _storage(result)
     if own is not None and any(_storage(tensor) == own for tensor in tensors):
         return 0
@@ -75,7 +155,7 @@ def memory(result: Tensor, tensors: Sequence[Tensor]) -> int:
 
 
 def _storage(tensor: Tensor) -> int | None:
-    """Which piece of memory it is; the tensors inside a `vmap` do not tell."""
+    """An identifier of the tensor's memory; None inside a `vmap`, which does not reveal it."""
     try:
         return tensor.untyped_storage()._cdata
     except NotImplementedError:

@@ -1,7 +1,7 @@
-"""Names for what a model is given, from the names of its arguments and their ranks.
+"""Axis names for the inputs of a module, from the names and ranks of its arguments.
 
-Only here sizes may speak, and only against the model's own attributes; from here on
-names travel with the tensors.
+Only here may sizes decide a name, by comparison with the model's own attributes; from here on
+names are propagated with the tensors.
 """
 
 import inspect
@@ -12,8 +12,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from clearhead.errors import UserError
-from clearhead.explain.tracer.axis import STRETCHES, Axis, Shape, canonical
-from clearhead.explain.tracer.sizes import Sizes
+from clearhead.explain.tracer.axes import BROADCAST, Axis, Shape, canonical
+from clearhead.explain.tracer.model_axes import ModelSizes
 
 _SOURCE = re.compile(r"^(src|source|enc|memory|context)", re.IGNORECASE)
 _TARGET = re.compile(r"^(tgt|trg|target|dec)", re.IGNORECASE)
@@ -21,23 +21,23 @@ _KEYS = re.compile(r"^(k|v|keys?|values?)$", re.IGNORECASE)
 
 
 def name_inputs(
-    module: Callable[..., Any], inputs: Sequence[Any], axes: Mapping[str, str], sizes: Sizes
+    module: Callable[..., Any], inputs: Sequence[Any], axes: Mapping[str, str], sizes: ModelSizes
 ) -> list[tuple[Tensor, Shape]]:
-    """Every tensor input with its axes; `axes` says `{"x": "batch seq_len d_model"}` oneself.
+    """Every tensor input with its axes; `axes` sets names: `{"x": "batch seq_len d_model"}`.
 
     Raises:
-        UserError: `axes` names an argument that is not there, or too few or many axes.
+        UserError: `axes` names an unknown argument, or the wrong number of axes.
     """
     given = _arguments(module, inputs)
     tensors = {word: value for word, value in given.items() if isinstance(value, Tensor)}
     if unknown := sorted(set(axes) - set(tensors)):
         raise UserError(
-            f"axes names {unknown[0]!r}, which is no tensor argument; "
+            f"axes names {unknown[0]!r}, which is not a tensor argument; "
             f"choose from {', '.join(tensors) or 'none'}"
         )
     namer = _Namer(module, tensors, sizes)
     return [
-        (value, _spelled(word, value, axes[word]) if word in axes else namer.name(word, value))
+        (value, _as_given(word, value, axes[word]) if word in axes else namer.name(word, value))
         for word, value in tensors.items()
     ]
 
@@ -50,32 +50,32 @@ def _arguments(module: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, A
         return {f"input {i + 1}": value for i, value in enumerate(inputs)}
 
 
-def _spelled(word: str, tensor: Tensor, text: str) -> Shape:
+def _as_given(word: str, tensor: Tensor, text: str) -> Shape:
     words = text.replace(",", " ").strip("( )").split()
     if len(words) != tensor.dim():
         raise UserError(
             f"axes gives {word} {len(words)} names ({text}), but it has {tensor.dim()} axes "
-            f"{tuple(tensor.shape)}; give one name an axis"
+            f"{tuple(tensor.shape)}; give one name for each axis"
         )
     return tuple(
-        Axis(size, canonical(name) or name, f"axis {i} of {word}", sure=True)
+        Axis(size, canonical(name) or name, f"axis {i} of {word}", certain=True)
         for i, (name, size) in enumerate(zip(words, tensor.shape, strict=True))
     )
 
 
 class _Namer:
     def __init__(
-        self, module: Callable[..., Any], tensors: dict[str, Tensor], sizes: Sizes
+        self, module: Callable[..., Any], tensors: dict[str, Tensor], sizes: ModelSizes
     ) -> None:
         self.tensors, self.sizes = tensors, sizes
         self.batch_first = getattr(module, "batch_first", True)
         words = list(tensors)
-        self.two_sided = any(map(_TARGET.match, words)) or (
+        self.two_sequences = any(map(_TARGET.match, words)) or (
             any(map(_SOURCE.match, words)) and not all("mask" in w for w in words[1:])
         )
-        self.reads_source = any(map(_SOURCE.match, words))
+        self.has_source = any(map(_SOURCE.match, words))
         lengths = {t.shape[-2] for w, t in tensors.items() if t.dim() > 2 and "mask" not in w}
-        self.apart = len(lengths) > 1
+        self.lengths_differ = len(lengths) > 1
 
     def name(self, word: str, tensor: Tensor) -> Shape:
         """The axes of one argument."""
@@ -87,20 +87,20 @@ class _Namer:
             wanted = [self.length(word)] if tensor.dim() == 1 else ["batch", self.length(word)]
         wanted += [""] * (tensor.dim() - len(wanted))
         return tuple(
-            Axis(size, name, f"axis {i} of {word}", sure=bool(name))
+            Axis(size, name, f"axis {i} of {word}", certain=bool(name))
             for i, (size, name) in enumerate(zip(tensor.shape, wanted, strict=False))
         )
 
     def length(self, word: str) -> str:
-        """Which of the lengths an argument of this name has."""
-        if _SOURCE.match(word) or (self.apart and _KEYS.match(word)):
+        """The name of the length of an argument with this name."""
+        if _SOURCE.match(word) or (self.lengths_differ and _KEYS.match(word)):
             return "src_len"
-        if _TARGET.match(word) or self.two_sided or self.apart:
+        if _TARGET.match(word) or self.two_sequences or self.lengths_differ:
             return "tgt_len"
-        return "src_len" if self.reads_source else "seq_len"
+        return "src_len" if self.has_source else "seq_len"
 
     def _vectors(self, word: str, tensor: Tensor) -> list[str]:
-        """(batch, length, d_model), unless the model's d_model stands elsewhere."""
+        """(batch, length, d_model), unless the model's d_model is another axis."""
         shape, length = tensor.shape, self.length(word)
         width = self._width(shape[-1]) if shape else ""
         if word.startswith(("logit", "log_prob")):
@@ -117,11 +117,11 @@ class _Namer:
         return ([length, width] if sentence else ["batch", width])[: len(shape)]
 
     def _is_a_batch(self, size: int) -> bool:
-        """Whether an argument with words has so many sentences: then a vector stands for each."""
+        """True if an argument with sequences has this batch size: a vector for each sequence."""
         return any(t.dim() > 2 and t.shape[0] == size for t in self.tensors.values())
 
     def _width(self, size: int) -> str:
-        """What an axis of features is called: by the model's attributes, else d_model."""
+        """The name of an axis of features: by the model's attributes, else d_model."""
         name, _ = self.sizes.name("", size)
         known = self.sizes.value("d_model")
         if name and (name == "d_model" or known is None or known != size):
@@ -138,13 +138,13 @@ class _Namer:
         query = self._query(key, shape) if len(shape) > 1 else ""
         front = {3: ["batch"], 4: ["batch", "h"]}.get(len(shape), [])
         wanted = [*front, query, key][-len(shape) :]
-        # One sentence is a batch of one; any other 1 is there to be stretched.
-        stays = {"batch"} if batch == 1 else set()
+        # One sentence is a batch of one; any other 1 is there to be broadcast.
+        kept = {"batch"} if batch == 1 else set()
         pairs = zip(shape, wanted, strict=False)
-        return [STRETCHES if size == 1 and name not in stays else name for size, name in pairs]
+        return [BROADCAST if size == 1 and name not in kept else name for size, name in pairs]
 
     def _key(self, word: str, size: int) -> str:
-        """A mask called `mask` hides keys: of the source, where there is one of that length."""
+        """The key axis of a mask called `mask`: the source's if its length is the same."""
         if _SOURCE.match(word) or _TARGET.match(word):
             return self.length(word)
         lengths = {
@@ -159,7 +159,7 @@ class _Namer:
         return next(found, self.length(word))
 
     def _query(self, key: str, shape: Sequence[int]) -> str:
-        """Rows of a self-attention mask are its columns; else the target looks at the source."""
+        """The query axis: the key axis in self-attention, else the target's."""
         if key == "tgt_len" or shape[-1] == shape[-2]:
             return key
-        return "tgt_len" if self.two_sided or self.apart else ""
+        return "tgt_len" if self.two_sequences or self.lengths_differ else ""

@@ -1,131 +1,163 @@
-"""A shape error in words: which axis met which, where each came from, and the likely slip."""
+"""The explanation of a shape error: which axes differ, where they come from, the likely cause."""
 
+import re
 import traceback
 from dataclasses import dataclass
 
-from clearhead.explain.tracer.axis import Axis, names, numbers
-from clearhead.explain.tracer.clashes.checks import checked
-from clearhead.explain.tracer.clashes.find import find
-from clearhead.explain.tracer.clashes.slips import likely_slip
+from torch import Tensor, nn
+
+from clearhead.explain.tracer.axes import Axis, names
+from clearhead.explain.tracer.axes import dimensions as sizes_text
+from clearhead.explain.tracer.diagnosis.advice import likely_cause
+from clearhead.explain.tracer.diagnosis.find import find, find_in_torch_checks
+from clearhead.explain.tracer.diagnosis.mismatch import Mismatch, wrong_dtype
+from clearhead.explain.tracer.propagation import NOT_UNDERSTOOD
+from clearhead.explain.tracer.recorder import Recorder
 from clearhead.explain.tracer.rows import Operand
-from clearhead.explain.tracer.rules import NOT_UNDERSTOOD
-from clearhead.explain.tracer.source import Place, place_of_error
-from clearhead.explain.tracer.watch import Watch
+from clearhead.explain.tracer.source import Location, location_of_error
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """Why the forward pass broke off.
+    """Why a forward pass failed.
 
-    `axes` are the two that met, `names` what they are called; `slip` says what was
-    probably forgotten; `message` is torch's own.
+    `axes` are the two axes that differ, `names` their labels; both are empty where no axes
+    differ, as for ids that are not integers, and `problem` says what is wrong. `law` is the
+    operation's rule, `slip` the likely cause, `message` torch's own.
     """
 
     operation: str
     path: str
-    place: Place | None
+    location: Location | None
     inputs: list[Operand]
-    axes: tuple[Axis, Axis]
+    axes: tuple[Axis, ...]
     law: str
     slip: str
     message: str
-    places: tuple[int, int] = (0, 0)
+    indices: tuple[int, int] = (0, 0)
+    problem: str = ""
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The names of the two axes."""
-        return self.axes[0].label, self.axes[1].label
+    def place(self) -> Location | None:
+        """The former name of `location`."""
+        return self.location
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels of the axes."""
+        return tuple(axis.label for axis in self.axes)
 
     @property
     def headline(self) -> str:
-        """`matmul: d_k (64) meets seq_len (10)`."""
+        """`matmul: d_k (64) does not match seq_len (10)`."""
+        if not self.axes:
+            return f"{self.operation}: {self.problem}"
         a, b = self.axes
-        return f"{self.operation}: {a.label} ({a.size:,}) meets {b.label} ({b.size:,})"
+        return f"{self.operation}: {a.label} ({a.size:,}) does not match {b.label} ({b.size:,})"
 
     @property
     def stories(self) -> list[str]:
-        """Where each of the two comes from."""
-        return [f"{axis.label} ({axis.size:,}): {axis.story}" for axis in self.axes]
+        """Where each of the axes was created."""
+        return [f"{axis.label} ({axis.size:,}): {axis.source}" for axis in self.axes]
 
     def lines(self) -> list[str]:
-        """The whole explanation, a line an item."""
+        """The whole explanation, one item a line."""
         where = f"{self.path}, " if self.path else ""
-        where += f"{self.place.short}: {self.place.code}" if self.place else ""
+        where += f"{self.location.short}: {self.location.code}" if self.location else ""
         return [
             self.headline,
-            f"where:  {where}",
+            f"where:        {where}",
             *(
-                f"input:  {operand.label or '·'}: {names(operand.shape)} = {numbers(operand.shape)}"
-                for operand in self.inputs
+                f"input:        {o.label or '·'}: {names(o.shape)} = {sizes_text(o.shape)}"
+                for o in self.inputs
             ),
-            f"law:    {self.law}",
-            *(f"origin: {story}" for story in self.stories),
-            f"slip:   {self.slip}",
-            f"torch:  {self.message}",
+            f"rule:         {self.law}",
+            *(f"origin:       {source}" for source in self.stories),
+            f"likely cause: {self.slip}",
+            f"torch:        {self.message}",
         ]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
 
-def explain(watch: Watch, error: Exception) -> Mistake | None:
-    """The mistake behind an error, or None if no two axes are to blame for it."""
-    failure = watch.failure
+def explain(recorder: Recorder, error: Exception) -> Mistake | None:
+    """The mistake behind an error, or None if the error is not about shapes or ids."""
+    failure = recorder.failure
     if failure is None or failure.error is not error:
-        return _unpacked(watch, error) or _refused(watch, error)
+        rules = (_unpacking, _float_ids, _torch_check)
+        return next(filter(None, (rule(recorder, error) for rule in rules)), None)
     call, inputs = failure.call, failure.inputs
     try:
         found = find(call, inputs, error)
-    except NOT_UNDERSTOOD:  # an unusual call: torch's own words must do
+    except NOT_UNDERSTOOD:  # an unusual call: torch's own message must do
         return None
     if found is None:
         return None
+    return _mistake(call.name, call.path, call.location, inputs, found, error)
+
+
+def _mistake(
+    operation: str,
+    path: str,
+    location: Location | None,
+    inputs: list[Operand],
+    found: Mismatch,
+    error: Exception,
+) -> Mistake:
     return Mistake(
-        call.name,
-        call.path,
-        call.place,
+        operation,
+        path,
+        location,
         inputs,
-        (found.a, found.b),
+        () if found.problem else (found.a, found.b),
         found.law,
-        likely_slip(found, inputs),
+        likely_cause(found, inputs),
         str(error).splitlines()[0],
-        (found.place_a, found.place_b),
+        (found.index_a, found.index_b),
+        found.problem,
     )
 
 
-def _refused(watch: Watch, error: Exception) -> Mistake | None:
-    """A module of torch's own looked at its inputs and would not begin."""
+def _torch_check(recorder: Recorder, error: Exception) -> Mistake | None:
+    """A module of torch checked its inputs and refused them."""
     try:
-        look = checked(error, watch.ledger.shape_of)
+        found = find_in_torch_checks(error, recorder.axes.shape_of)
     except NOT_UNDERSTOOD:
         return None
-    if look is None:
+    if found is None:
         return None
-    inputs, found = look
-    return Mistake(
-        type(watch.running[-1]).__name__,
-        watch.stack[-1].path,
-        place_of_error(error),
-        inputs,
-        (found.a, found.b),
-        found.law,
-        likely_slip(found, inputs),
-        str(error).splitlines()[0],
-    )
+    operation, path = type(recorder.running[-1][0]).__name__, recorder.stack[-1].path
+    return _mistake(operation, path, location_of_error(error), *found, error)
 
 
-def _unpacked(watch: Watch, error: Exception) -> Mistake | None:
-    """`batch, length, width = x.shape` of a tensor that has four axes."""
-    shape = watch.looked_at
+def _float_ids(recorder: Recorder, error: Exception) -> Mistake | None:
+    """A module with an embedding checked its ids and refused them."""
+    module, inputs = recorder.running[-1]
+    ids = next((value for value in inputs if isinstance(value, Tensor)), None)
+    if module is None or ids is None or not ids.is_floating_point():
+        return None
+    looks_up = any(isinstance(part, nn.Embedding) for part in module.children())
+    about_types = re.search(r"integer|dtype|float|\blong\b|\bint", str(error), re.IGNORECASE)
+    if not looks_up and not about_types:
+        return None
+    shape = recorder.axes.shape_of(ids)
+    path, location = recorder.stack[-1].path, location_of_error(error)
+    found, operand = wrong_dtype(ids, shape), Operand("ids", shape)
+    return _mistake(type(module).__name__, path, location, [operand], found, error)
+
+
+def _unpacking(recorder: Recorder, error: Exception) -> Mistake | None:
+    """`batch, length, width = x.shape` of a tensor with four axes."""
+    shape = recorder.last_shape_read
     if "unpack" not in str(error) or shape is None:
         return None
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = Place(frame.filename, frame.lineno or 0, frame.name, frame.line or "", None)
+    location = Location(frame.filename, frame.lineno or 0, frame.name, frame.line or "", None)
     wanted = frame.line.partition("=")[0].count(",") + 1 if frame.line else 0
     law = f"the code names {wanted} axes, the tensor has {len(shape)}"
     missing = Axis(wanted, "names", "the names left of the =")
     have = Axis(len(shape), "axes", f"the axes {names(shape)}")
-    slip = "the tensor was split into heads already, or not yet: print its shape one line earlier"
-    path = watch.stack[-1].path
-    inputs = [Operand("", shape)]
-    return Mistake("unpack", path, place, inputs, (have, missing), law, slip, str(error))
+    cause = "the tensor is already split into heads, or not yet: print its shape one line earlier"
+    path, inputs = recorder.stack[-1].path, [Operand("", shape)]
+    return Mistake("unpack", path, location, inputs, (have, missing), law, cause, str(error))

@@ -1,4 +1,4 @@
-"""`trace(module, *inputs)`: run a module once and tell every shape on the way."""
+"""`trace(module, *inputs)`: run a module once and record the shape of every tensor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from typing import Any
 
 from torch import nn
 
+from clearhead.errors import UserError
 from clearhead.explain.tracer.inputs import name_inputs
-from clearhead.explain.tracer.ledger import tensors_in
 from clearhead.explain.tracer.mistake import Mistake, explain
-from clearhead.explain.tracer.rows import Operand, Row, merged, sum_up, without_asides
-from clearhead.explain.tracer.sizes import Sizes
-from clearhead.explain.tracer.source import defined
-from clearhead.explain.tracer.watch import Watch
+from clearhead.explain.tracer.model_axes import ModelSizes, tensors_in
+from clearhead.explain.tracer.recorder import Recorder
+from clearhead.explain.tracer.rows import Operand, Row, add_up_costs, collapse_single, prune_unused
+from clearhead.explain.tracer.source import definition
 
-# What torch raises for shapes; its own modules assert them.
-_OF_SHAPES = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
+# What torch, its modules' assertions, and the checks of clearhead's blocks raise for bad inputs.
+_INPUT_ERRORS = (RuntimeError, ValueError, IndexError, TypeError, AssertionError, UserError)
 
 
 @dataclass
 class Trace:
-    """What `trace` found: `root` is the outermost row, `output` what the module returned.
+    """The result of `trace`: `root` is the outermost row, `output` the module's return value.
 
-    `mistake` explains the shape error at which the forward pass broke off, or is None.
-    `print(trace)` draws a table, a notebook shows it as a page that folds.
+    `mistake` explains the error at which the forward pass failed, or is None. `print(trace)`
+    prints a table; a notebook shows it as a page with collapsible blocks.
     """
 
     root: Row
@@ -31,7 +31,7 @@ class Trace:
     mistake: Mistake | None = None
 
     def rows(self) -> list[Row]:
-        """Every operation in the order in which it ran, without the modules around them."""
+        """Every operation in order of execution, without the modules around them."""
         return [row for _, row in self.root.walk() if not row.children]
 
     def find(self, path: str) -> Row:
@@ -39,103 +39,102 @@ class Trace:
         return next(row for _, row in self.root.walk() if row.path == path and row.kind)
 
     def to_html(self, words: str = "") -> str:
-        """A page of its own, for no network, whose blocks fold; `words` stand above it."""
-        from clearhead.explain.tracer.show.html import page
+        """A self-contained page with collapsible blocks; `words` are shown as its subtitle."""
+        from clearhead.explain.tracer.forms.html import page
 
         return page(self.root, self.mistake, words)
 
     def to_markdown(self) -> str:
         """A table for a README or an issue."""
-        from clearhead.explain.tracer.show.markdown import markdown
+        from clearhead.explain.tracer.forms.text import markdown
 
         return markdown(self.root, self.mistake)
 
     def to_json(self) -> str:
         """Everything, nested, for other programs."""
-        from clearhead.explain.tracer.show.as_json import as_json
+        from clearhead.explain.tracer.forms.text import as_json
 
         return as_json(self.root, self.mistake)
 
     def _repr_html_(self) -> str:
-        from clearhead.explain.tracer.show.html import fragment
+        from clearhead.explain.tracer.forms.html import fragment
 
         return fragment(self.root, self.mistake)
 
     def __str__(self) -> str:
-        from clearhead.explain.tracer.show.text import text
+        from clearhead.explain.tracer.forms.text import table_text
 
-        return text(self.root, self.mistake)
+        return table_text(self.root, self.mistake)
 
     __repr__ = __str__
 
 
 def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | None = None) -> Trace:
-    """Run ``module(*inputs)`` once and tell what happens to every axis.
+    """Run ``module(*inputs)`` once and record what happens to every axis.
 
         trace(MultiHeadAttentionBlock(512, 8, 0.1), x, x, x)
 
-    Any `nn.Module` will do, and any function of tensors. Names of axes come from the
-    arguments' names, the module's own attributes (`self.h`) and the code's own
-    expressions (`x.view(batch, -1, self.h, self.d_k)`), and travel with the tensors;
-    `axes={"x": "batch seq_len d_model"}` says them outright. The result is that of the
-    unwatched module, bit for bit.
+    Any `nn.Module` works, and any function of tensors. Axis names come from the names of the
+    arguments, the module's own attributes (`self.h`) and the code's own expressions
+    (`x.view(batch, -1, self.h, self.d_k)`), and are propagated with the tensors;
+    `axes={"x": "batch seq_len d_model"}` sets them. The output is bit-identical to that of the
+    untraced module. (Exception: `nn.TransformerEncoder` without gradients leaves its fused
+    kernel while it is traced, and rounds differently.)
 
-    A shape error does not raise: the trace ends there and its `mistake` explains it.
-    Any other error is the module's own and is raised as it is. (`nn.TransformerEncoder`
-    without gradients leaves its fused kernel while it is watched, and rounds differently.)
+    A shape error, or ids that are not integers, raise nothing: the trace ends there and its
+    `mistake` explains the error. Any other error of the module is raised unchanged.
 
     Raises:
         UserError: `axes` does not fit the arguments.
     """
     model = module if isinstance(module, nn.Module) else None
-    sizes = Sizes(model)
+    sizes = ModelSizes(model)
     named = name_inputs(module, inputs, axes or {}, sizes)
     name = type(model).__name__ if model else getattr(module, "__name__", "function")
     root = Row("", name, "", "", None, [Operand("", shape) for _, shape in named], [])
-    watch = Watch(root, sizes, building=isinstance(module, type))
+    recorder = Recorder(root, sizes, in_constructor=isinstance(module, type))
     for tensor, shape in reversed(named):  # of a tensor given twice the first name counts
-        watch.ledger.know(tensor, shape)
+        recorder.axes.register(tensor, shape)
     output, error = None, None
     try:
-        with watch.watching():
+        with recorder.recording():
             output = module(*inputs)
-    except _OF_SHAPES as caught:
+    except _INPUT_ERRORS as caught:
         error = caught
-    mistake = _explained(watch, error)
+    mistake = _explained(recorder, error)
     top = root.children[0] if model and root.children else root
-    return _finished(watch, top, output, mistake, module)
+    return _finished(recorder, top, output, mistake, module)
 
 
-def _explained(watch: Watch, error: Exception | None) -> Mistake | None:
-    """The mistake behind an error; an error that has nothing to do with shapes goes on."""
+def _explained(recorder: Recorder, error: Exception | None) -> Mistake | None:
+    """The mistake behind an error; an error of another kind is raised again."""
     if error is None:
         return None
-    mistake = explain(watch, error)
+    mistake = explain(recorder, error)
     if mistake is None:
         raise error
     return mistake
 
 
 def _finished(
-    watch: Watch, root: Row, output: Any, mistake: Mistake | None, module: Callable[..., Any]
+    recorder: Recorder, root: Row, output: Any, mistake: Mistake | None, module: Callable[..., Any]
 ) -> Trace:
-    """The tree as it is shown: named, pruned, added up."""
-    results = watch.ledger.numbers(tensors_in(output))
+    """The tree of rows: described, pruned, and with its costs added up."""
+    results = recorder.axes.serials_of(tensors_in(output))
     if not root.outputs:
-        root.outputs = [watch.ledger.shape_of(tensor) for tensor in tensors_in(output)]
+        root.outputs = [recorder.axes.shape_of(tensor) for tensor in tensors_in(output)]
     if mistake is None:
-        without_asides(root, set(results))
-    watch.describe()
-    root = merged(root) if root.children else root
-    sum_up(root)
-    root.place = defined(module)
-    _name_the_inputs(root)
+        prune_unused(root, set(results))
+    recorder.describe()
+    root = collapse_single(root) if root.children else root
+    add_up_costs(root)
+    root.location = definition(module)
+    _label_inputs(root)
     return Trace(root, output, mistake)
 
 
-def _name_the_inputs(root: Row) -> None:
-    """The outermost inputs are called as the module's arguments are."""
+def _label_inputs(root: Row) -> None:
+    """Label the outermost inputs with the names of the module's arguments."""
     for i, operand in enumerate(root.inputs):
-        story = operand.shape[0].origin if operand.shape else ""
-        word = story.rpartition(" of ")[2]
-        root.inputs[i] = Operand(operand.label or word, operand.shape)
+        source = operand.shape[0].origin if operand.shape else ""
+        root.inputs[i] = Operand(operand.label or source.rpartition(" of ")[2], operand.shape)

@@ -1,4 +1,4 @@
-"""The attention view: one self-contained HTML component for notebooks, files and pages."""
+"""The attention view: one self-contained HTML component for notebooks, files and web pages."""
 
 from clearhead.explain.view.attention_view import AttentionView
 from clearhead.explain.view.bertviz import head_view, model_view

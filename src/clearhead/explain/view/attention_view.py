@@ -1,4 +1,4 @@
-"""The attention view for notebooks, files and pages."""
+"""The attention view for notebooks, files and web pages."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import UserError
-from clearhead.explain.attention_map import AttentionMap
-from clearhead.explain.view.page import frame, page
+from clearhead.explain.attention import AttentionMap, Prediction
+from clearhead.explain.view.page import frame, page, script, style
 from clearhead.explain.view.payload import Start, Theme, payload
 from clearhead.files import atomic_write
 
 
 class AttentionView:
-    """Shows itself as the last line of a notebook's cell, or is saved as one HTML file.
+    """An interactive view of attention maps: the value of a notebook cell, or an HTML file.
 
-        AttentionView(look(translator, sentence(translator, "A woman reads a book.")))
+        pair = sentence_pair(translator, "A woman reads a book.")
+        AttentionView(attention_maps(translator, pair))
 
-    Where anywidget is installed (the extra `notebook`) and the notebook can show widgets it
-    is one; everywhere else it is an HTML frame with the same view in it. `theme` auto follows
-    what the reader has chosen for all pages.
+    If anywidget is installed (the extra `notebook`) and the notebook supports widgets, it is a
+    widget; otherwise an HTML frame with the same content. `theme` "auto" follows the reader's
+    system setting. `predictions` (see `next_tokens`) adds the probabilities of the next token.
     """
 
     def __init__(
@@ -28,17 +29,19 @@ class AttentionView:
         title: str = "",
         start: Start | None = None,
         theme: Theme = "light",
+        predictions: Sequence[Prediction] = (),
     ) -> None:
         self.maps = tuple(maps)
-        self.payload: dict[str, Any] = payload(maps, title, start or _first_look(maps), theme)
+        start = start or _default_start(maps)
+        self.payload: dict[str, Any] = payload(maps, title, start, theme, predictions)
 
     @property
     def html(self) -> str:
-        """The page."""
+        """The HTML page."""
         return page(self.payload)
 
     def save(self, path: str | Path) -> None:
-        """Write the page.
+        """Write the HTML page.
 
         Raises:
             UserError: the name does not end in .html, or the file cannot be written.
@@ -46,7 +49,7 @@ class AttentionView:
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise UserError(
                 f"cannot write {path}: the view is a page; give a name that ends in .html, "
-                "or draw a picture (clearhead.explain.pictures) for svg, png and pdf"
+                "or use clearhead.explain.plots for svg, png and pdf"
             )
         atomic_write(path, self.html)
 
@@ -57,9 +60,21 @@ class AttentionView:
         Raises:
             UserError: anywidget is not installed.
         """
-        from clearhead.explain.view.widget import widget
+        try:
+            import anywidget
+            import traitlets
+        except ImportError as error:
+            raise UserError(
+                "a notebook widget needs anywidget, which is not installed; "
+                "pip install 'clearhead[notebook]'"
+            ) from error
 
-        return widget(self.payload)
+        class AttentionWidget(anywidget.AnyWidget):
+            _esm = script()
+            _css = style()
+            payload = traitlets.Dict().tag(sync=True)
+
+        return AttentionWidget(payload=self.payload)
 
     def _repr_html_(self) -> str:
         return frame(self.payload)
@@ -78,9 +93,9 @@ class AttentionView:
         return f"AttentionView({kinds}: {self.payload['title']})"
 
 
-def _first_look(maps: Sequence[AttentionMap]) -> Start:
-    """Cross-attention, where there is some, in the last layer but one; else the first layer."""
-    for place, one in enumerate(maps):
+def _default_start(maps: Sequence[AttentionMap]) -> Start:
+    """Cross-attention in the second to last layer if there is any, else the first layer."""
+    for index, one in enumerate(maps):
         if one.kind == "cross":
-            return Start(map=place, layer=max(0, len(one.layers) - 2))
+            return Start(map=index, layer=max(0, len(one.layers) - 2))
     return Start()

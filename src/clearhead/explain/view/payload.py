@@ -1,18 +1,39 @@
-"""What a page is told: the words, the packed weights, and what to be careful about."""
+r"""The data of a page: tokens, packed weights, and a caution about attention as explanation.
 
+Weights are packed into few bytes with a bounded error. The largest weight of each row is kept in
+16 bits, and for each weight w the code
+
+.. math:: c = \text{round}(L \sqrt{w / largest}), \qquad \hat w = largest \, (c / L)^2
+
+The root gives small weights, which are most, more of the codes. L is 255, and smaller where a
+page would exceed its budget (512 x 512 tokens in 6 layers of 8 heads are 12.6 million weights).
+The codes are deflated layer by layer, so that a page inflates only what it shows.
+"""
+
+import base64
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from clearhead.errors import UserError
-from clearhead.explain.attention_map import AttentionMap
-from clearhead.explain.view.packing import error_bound, pack
+import numpy as np
+from numpy.typing import NDArray
 
-MOST_WEIGHTS = 3 * 6 * 8 * 512 * 512
+from clearhead.errors import UserError
+from clearhead.explain.attention import AttentionMap, Prediction
+
+Weights = NDArray[np.float32]
+Theme = Literal["light", "dark", "auto"]
+
+MAX_WEIGHTS = 3 * 6 * 8 * 512 * 512
+MAX_PRODUCTS = 250_000  # two bytes each
+BUDGET = 4_400_000  # bytes of all deflated codes; base64 adds a third
+LEVELS = (255, 180, 127, 90, 63, 45, 31, 22, 15, 11, 7, 5, 3)
+_MAX_16_BIT = 65535
 CAUTION: dict[str, Any] = {
-    "text": "A large weight says where the model looked, not why it answered as it did: other "
-    "weights can give the same answer, and what is looked at may not matter. Whether and when "
-    "attention explains anything is disputed; read both sides:",
+    "text": "A large weight shows where the model reads from, not why it produced its output: "
+    "other weights can give the same output, and a token with a large weight may not matter. "
+    "Whether attention explains anything is disputed:",
     "papers": [
         {
             "title": "Jain and Wallace (2019), Attention is not Explanation",
@@ -26,12 +47,9 @@ CAUTION: dict[str, Any] = {
 }
 
 
-Theme = Literal["light", "dark", "auto"]
-
-
 @dataclass(frozen=True)
 class Start:
-    """What is seen first; `map` and `layer` are places in the lists, as are `heads` (None: all)."""
+    """What is shown first; `map`, `layer` and `heads` are list indices (None: all heads)."""
 
     view: Literal["flow", "map", "model"] = "flow"
     map: int = 0
@@ -39,15 +57,24 @@ class Start:
     heads: list[int] | None = field(default=None)
 
 
-def payload(maps: Sequence[AttentionMap], title: str, start: Start, theme: Theme) -> dict[str, Any]:
+def payload(
+    maps: Sequence[AttentionMap],
+    title: str,
+    start: Start,
+    theme: Theme,
+    predictions: Sequence[Prediction] = (),
+) -> dict[str, Any]:
     """A dictionary of plain values, ready for JSON.
+
+    The products q · k are left out where they would make the page large.
 
     Raises:
         UserError: nothing to show, or more than a browser can hold.
     """
     _check(maps)
     packed = pack(maps)
-    off = error_bound(packed.levels)
+    error = error_bound(packed.levels)
+    with_products = sum(one.weights.size for one in maps) <= MAX_PRODUCTS
     described = [
         {
             "kind": one.kind,
@@ -57,6 +84,9 @@ def payload(maps: Sequence[AttentionMap], title: str, start: Start, theme: Theme
             "layers": one.layers,
             "heads": one.heads,
             "blobs": blobs,
+            "causal": one.causal,
+            "d_k": one.d_k,
+            "scores": pack_products(one.products) if with_products else None,
         }
         for one, blobs in zip(maps, packed.maps, strict=True)
     ]
@@ -65,9 +95,10 @@ def payload(maps: Sequence[AttentionMap], title: str, start: Start, theme: Theme
         "theme": theme,
         "start": asdict(start),
         "levels": packed.levels,
-        "exactness": f"Weights are drawn to within {100 * off:.1g} % of the largest of their row.",
+        "exactness": f"Weights are exact to {100 * error:.1g} % of the largest in their row.",
         "caution": CAUTION,
         "maps": described,
+        "predictions": [asdict(prediction) for prediction in predictions],
     }
 
 
@@ -76,10 +107,84 @@ def _check(maps: Sequence[AttentionMap]) -> None:
         raise UserError("there is no attention to show; give at least one map")
     for one in maps:
         if not one.weights.size:
-            raise UserError(f"{one.title.lower()} has no words; give a sentence of at least one")
+            raise UserError(f"{one.title.lower()} has no tokens; give a sentence of at least one")
     count = sum(one.weights.size for one in maps)
-    if count > MOST_WEIGHTS:
+    if count > MAX_WEIGHTS:
         raise UserError(
-            f"a page holds up to {MOST_WEIGHTS:,} weights and these are {count:,}; "
+            f"a page holds up to {MAX_WEIGHTS:,} weights and these are {count:,}; "
             "give fewer layers or heads (include_layers, include_heads), or a shorter sentence"
         )
+
+
+@dataclass(frozen=True)
+class Packed:
+    """For every map its layers, deflated and in base64."""
+
+    levels: int
+    maps: tuple[tuple[str, ...], ...]
+
+
+def pack(maps: Sequence[AttentionMap], budget: int = BUDGET) -> Packed:
+    """Pack with as many levels as the budget allows; with the fewest if it allows none."""
+    for levels in LEVELS:
+        blobs = _deflated(maps, levels, budget if levels != LEVELS[-1] else None)
+        if blobs is not None:
+            break
+    texts = tuple(tuple(base64.b64encode(b).decode("ascii") for b in own) for own in blobs or [])
+    return Packed(levels, texts)
+
+
+def encode(layer: Weights, levels: int) -> bytes:
+    """(h, query, key) -> two bytes for each row, then one for each weight."""
+    tops = np.ceil(np.clip(layer.max(-1), 0, 1) * _MAX_16_BIT).astype("<u2")
+    scale = np.maximum(tops, 1).astype(np.float32)[..., None] / _MAX_16_BIT
+    codes = np.rint(levels * np.sqrt(np.clip(layer / scale, 0, 1))).astype(np.uint8)
+    return tops.tobytes() + codes.tobytes()
+
+
+def decode(data: bytes, shape: tuple[int, int, int], levels: int) -> Weights:
+    """The weights as the page reconstructs them."""
+    rows = shape[0] * shape[1]
+    tops = np.frombuffer(data, dtype="<u2", count=rows).astype(np.float32) / _MAX_16_BIT
+    codes = np.frombuffer(data, dtype=np.uint8, offset=2 * rows).astype(np.float32)
+    shares = (codes.reshape(shape) / levels) ** 2
+    return (tops.reshape(shape[:2])[..., None] * shares).astype(np.float32)
+
+
+def pack_products(products: Weights | None) -> list[dict[str, Any]] | None:
+    """The products q · k of each layer as 16-bit integers with a common scale."""
+    if products is None:
+        return None
+    packed = []
+    for layer in products:
+        scale = max(float(np.abs(layer).max()), 1e-9) / 32767
+        codes = np.rint(layer / scale).astype("<i2").tobytes()
+        packed.append({"scale": scale, "blob": base64.b64encode(_deflate(codes)).decode("ascii")})
+    return packed
+
+
+def error_bound(levels: int) -> float:
+    """The largest error of a weight, as a share of the largest weight of its row (plus 2e-5)."""
+    return 1 / levels + 1 / (4 * levels**2)
+
+
+def _deflate(data: bytes) -> bytes:
+    # Z_RLE: runs and Huffman codes; searching for longer matches takes seconds and finds none.
+    compressor = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
+    return compressor.compress(data) + compressor.flush()
+
+
+def _deflated(
+    maps: Sequence[AttentionMap], levels: int, budget: int | None
+) -> list[list[bytes]] | None:
+    """None as soon as the budget is exceeded."""
+    found: list[list[bytes]] = []
+    size = 0
+    for one in maps:
+        found.append([])
+        for layer in one.weights:
+            found[-1].append(_deflate(encode(layer, levels)))
+            size += len(found[-1][-1])
+            if budget is not None and size > budget:
+                return None
+    return found

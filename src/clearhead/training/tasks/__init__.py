@@ -1,15 +1,15 @@
 """The tasks that a recipe can name, one file each."""
 
-from collections.abc import Mapping
-
-from clearhead.training.task import Kind
+from clearhead.training.recipe import Recipe
+from clearhead.training.recipe_file import RECIPES
+from clearhead.training.task import TaskClass
 from clearhead.training.tasks.causal import Causal
 from clearhead.training.tasks.classification import Classification
 from clearhead.training.tasks.masked import Masked
 from clearhead.training.tasks.tagging import Tagging
 from clearhead.training.tasks.translation import Translation
 
-TASKS: Mapping[str, Kind] = {
+TASKS: dict[str, TaskClass] = {
     "translation": Translation,
     "causal": Causal,
     "masked": Masked,
@@ -17,4 +17,8 @@ TASKS: Mapping[str, Kind] = {
     "tagging": Tagging,
 }
 
-__all__ = ["TASKS"]
+
+def register(name: str, recipe: type[Recipe], task: TaskClass) -> None:
+    """Add a task of another package; recipes name it, and it is trained and resumed as ours."""
+    RECIPES[name] = recipe
+    TASKS[name] = task

@@ -1,68 +1,117 @@
-"""Learning to say what comes next: plain text, a `Gpt`, perplexity and bits a byte."""
+"""Causal language modelling: a `Gpt` predicts each token of plain text from those before it."""
 
-from clearhead.data.blocks import BlockBatches, BlockPlan, Blocks
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from clearhead.data.token_stream import BlockBatches, BlockPlan, Blocks, PackedCorpus
+from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.generation import generate
 from clearhead.models import Gpt, GptConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level
-from clearhead.training.causal_dev import CausalDev
-from clearhead.training.language_model import begun_model
-from clearhead.training.language_objective import causal_loss
-from clearhead.training.language_recipe import CausalRecipe
-from clearhead.training.language_text import Layout, prepare_dev, prepare_ribbon, prepare_tokenizer
-from clearhead.training.objective import Losses
-from clearhead.training.precision import Ground
-from clearhead.training.run_directory import RunDirectory
-from clearhead.training.task import Score, Words
-from clearhead.training.tasks.language import Language
+from clearhead.training.language_recipe import LanguageRecipe
+from clearhead.training.objective import FUSED_LOSSES, Ids, Losses, TokenLosses
+from clearhead.training.task import Metric, TaskDescription, ValidationResult
+from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
 
-LAYOUT = Layout(learn_byte_level, FastTokenizer.byte_level)
 ABOUT = """\
 A GPT-2 trained with clearhead; use it with `clearhead generate --model DIRECTORY`, or load the
 directory with `transformers`."""
-WORDS = Words(
-    "Language model",
-    ABOUT,
-    "tokens",
-    "texts",
-    "clearhead generate --model",
-    Score("bits_per_byte", "bits a byte", "Bits a byte", 3),
-)
+LONGEST_PROMPT = 16  # tokens of a sample
+# Samples come from the model's own distribution, without a cut-off.
+UNRESTRICTED = SamplingOptions(max_new_tokens=40, top_k=0)
 
 
-class Causal(Language):
-    """Every token from the tokens before it."""
+class Causal(LanguageTask):
+    """Texts in a row with the EOS token between them, cut into blocks."""
 
-    words, config = WORDS, GptConfig
+    description = TaskDescription(
+        "Language model",
+        ABOUT,
+        "tokens",
+        "texts",
+        "clearhead generate --model",
+        Metric("bits_per_byte", "bits per byte", "Bits per byte", 3),
+    )
+    model_class, config_class = Gpt, GptConfig
+    tokenizer_format = TokenizerFormat(learn_byte_level, FastTokenizer.byte_level)
+    block_margin = 1  # the label of the last token
 
-    def __init__(self, recipe: CausalRecipe, run: RunDirectory, ground: Ground) -> None:
-        self.tokenizer = prepare_tokenizer(recipe, run, LAYOUT)
-        self.sign = self.tokenizer.signs["eos"]
-        self.model = begun_model(recipe, run, Gpt, lambda: Gpt.from_config(self._config(recipe)))
-        dev = prepare_dev(recipe, run)  # first: what is wrong with it can still be mended
-        encode, vocab_size = self.tokenizer.encode_batch, self.tokenizer.vocab_size
-        length = min(recipe.model.seq_len, self.model.config.seq_len)
-        ribbon = prepare_ribbon(recipe, run, encode, self.sign, vocab_size, length + 1)
-        rows = max(1, recipe.run.batch_tokens // length)
-        self.batches = BlockBatches(ribbon, BlockPlan(length, 1, rows, recipe.run.seed))
-        self.dev = CausalDev(dev, self.tokenizer, self.batches.plan)
+    @property
+    def separator(self) -> int:
+        """The EOS token."""
+        return self.tokenizer.special_ids["eos"]
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """Ids without special tokens."""
+        return self.tokenizer.encode_batch(texts)
+
+    def prepare_batches(
+        self, corpus: PackedCorpus, dev: list[str], length: int, rows: int, seed: int
+    ) -> None:
+        """Blocks of `length` tokens in random order; the validation texts as whole rows."""
+        self.batches = BlockBatches(corpus, BlockPlan(length, 1, rows, seed))
+        self.dev_ids, self.rows = self.encode(dev), rows
+        eos = self.separator
+        stream = [i for ids in self.dev_ids for i in (eos, *ids)] + [eos]
+        self.dev_blocks = cut_into_blocks(np.array(stream, dtype=np.int64), length)
+        # The EOS token after a text counts as one byte, as a line end would.
+        self.dev_bytes = sum(len(text.encode("utf-8")) + 1 for text in dev)
 
     def losses(self, model: Gpt, batch: Blocks) -> Losses:
         """Cross-entropy of every next token."""
-        return causal_loss(model, batch.ids)
+        return causal_loss(model, batch.ids, self.token_losses)
 
-    def _config(self, recipe: CausalRecipe) -> GptConfig:
-        m = recipe.model
-        return GptConfig(
-            vocab_size=self.tokenizer.vocab_size,
-            seq_len=m.seq_len,
-            d_model=m.d_model,
-            layers=m.layers,
-            h=m.h,
-            d_ff=m.d_ff,
-            dropout=m.dropout,
-            attention_dropout=m.dropout,
-            embedding_dropout=m.dropout,
-            activation=m.activation,
-            bos_id=self.sign,
-            eos_id=self.sign,
-        )
+    def evaluate(self, model: Gpt, samples: int) -> ValidationResult:
+        """Perplexity, bits per byte, and some texts continued by the model."""
+        total, tokens = 0.0, 0
+        for start in range(0, len(self.dev_blocks), self.rows):
+            losses = causal_loss(model, self.dev_blocks[start : start + self.rows])
+            total, tokens = total + float(losses.nll), tokens + losses.tokens
+        scores = {"bits_per_byte": total / math.log(2) / self.dev_bytes}
+        shown = self._samples(model, self.dev_ids[:samples])
+        return ValidationResult(total / tokens, len(self.dev_ids), scores, shown)
+
+    def _samples(self, model: Gpt, texts: list[list[int]]) -> list[str]:
+        """The beginnings of some texts and the model's continuations, always with one seed."""
+        prompts = [ids[: max(1, min(LONGEST_PROMPT, len(ids) // 3))] for ids in texts]
+        if not prompts:
+            return []
+        found = generate(model, prompts, UNRESTRICTED)
+        decode = self.tokenizer.decode
+        return [
+            f"{decode(prompt)} → {decode(more.ids)}"
+            for prompt, more in zip(prompts, found, strict=True)
+        ]
+
+    def family_config(self, recipe: LanguageRecipe) -> dict[str, Any]:
+        """Dropout of the embeddings, and the EOS token, which is also GPT-2's BOS token."""
+        eos = self.separator
+        return {"embedding_dropout": recipe.model.dropout, "bos_id": eos, "eos_id": eos}
+
+
+def causal_loss(model: Gpt, ids: Ids, losses: TokenLosses = FUSED_LOSSES) -> Losses:
+    """Predict every token from those before it; negative ids at the end of a row are padding.
+
+    Shape:
+        ids: (rows, seq_len + 1)
+    """
+    tokens = torch.from_numpy(ids).to(model.embed.embedding.weight.device)
+    labels = tokens[:, 1:]
+    real = labels >= 0
+    # (rows, seq_len, d_model) -> (tokens, d_model)
+    hidden = model(tokens[:, :-1].clamp(min=0))[real]
+    loss, nll = losses.cross_entropy(model.projection_layer, hidden, labels[real], 0.0)
+    return Losses(loss, nll, max(1, len(hidden)))
+
+
+def cut_into_blocks(stream: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """(tokens) -> (rows, length + 1), each row beginning with the last token of the one before."""
+    rows = -(-(len(stream) - 1) // length)
+    padded = np.full(rows * length + 1, -1, dtype=np.int64)
+    padded[: len(stream)] = stream
+    return np.stack([padded[k * length : (k + 1) * length + 1] for k in range(rows)])

@@ -1,61 +1,239 @@
-"""What learning to foresee words and learning to find hidden ones have in common."""
+"""What the causal and the masked language model share: tokenizer, text, model and validation.
 
+The text becomes ids before training starts. All of it is kept in the run directory, so a
+resumption reads none of the original files.
+"""
+
+import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from clearhead.data.blocks import BlockBatches
-from clearhead.data.hidden import HiddenBatches
-from clearhead.decoding.search import in_eval_mode
+from clearhead.data.masking import MaskedBatches
+from clearhead.data.texts import Share, Texts
+from clearhead.data.token_stream import BlockBatches, PackedCorpus
+from clearhead.decoding.readable import in_eval_mode
+from clearhead.errors import UserError
+from clearhead.files import record_checksums
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
+from clearhead.pretrained import from_pretrained, save_pretrained
+from clearhead.pretrained.hub import directory_of
 from clearhead.text.fast_tokenizer import FastTokenizer
-from clearhead.training.causal_dev import CausalDev
-from clearhead.training.language_model import check_language, save_language_model
+from clearhead.text.learning import save_older_layout
+from clearhead.text.pretrained import load_tokenizer
+from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.language_recipe import LanguageRecipe
-from clearhead.training.masked_dev import MaskedDev
 from clearhead.training.objective import Losses
-from clearhead.training.task import Verdict
+from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
+from clearhead.training.task import TaskDescription, ValidationResult
+
+log = logging.getLogger("clearhead.train")
 
 
-class Language(ABC):
-    """Plain text and nothing else; a subclass says which words are to be guessed."""
+class TokenizerFormat(NamedTuple):
+    """How the tokenizer of a model family is trained and loaded."""
 
-    config: ClassVar[type[GptConfig] | type[BertConfig]]
+    train: Callable[[Iterable[str], int], FastTokenizer]
+    load: Callable[[Path], FastTokenizer]
 
-    tokenizer: FastTokenizer
-    model: Gpt | Bert
-    batches: BlockBatches | HiddenBatches
-    dev: CausalDev | MaskedDev
+
+class LanguageTask(ABC):
+    """A language model trained on plain text; a subclass decides which tokens are predicted."""
+
+    description: ClassVar[TaskDescription]
+    model_class: ClassVar[type[Gpt] | type[Bert]]
+    config_class: ClassVar[type[GptConfig] | type[BertConfig]]
+    tokenizer_format: ClassVar[TokenizerFormat]
+    block_margin: ClassVar[int]  # tokens of a block of text minus tokens of a model input
+    predicts_tokens: ClassVar[bool] = True
+
+    batches: BlockBatches | MaskedBatches
+
+    def __init__(self, recipe: LanguageRecipe, run: RunDirectory, settings: DeviceSettings) -> None:
+        self.token_losses = settings.engine.losses
+        self.tokenizer = prepare_tokenizer(recipe, run, self.tokenizer_format)
+        self.model = self._prepare_model(recipe, run)
+        dev = prepare_dev(recipe, run)  # before the corpus: its errors are cheap to repair
+        length = min(recipe.model.seq_len, self.model.config.seq_len)
+        corpus = self._prepare_corpus(recipe, run, length + self.block_margin)
+        rows = max(1, recipe.run.batch_tokens // length)
+        self.prepare_batches(corpus, dev, length, rows, recipe.run.seed)
 
     @classmethod
     def check(cls, recipe: LanguageRecipe) -> None:
-        """Refuse texts that are not there and sizes that do not fit each other."""
-        check_language(recipe, cls.config)
+        """Refuse missing texts and sizes that do not fit each other."""
+        for spec in (recipe.data.train, recipe.data.dev or recipe.data.train):
+            Texts(spec, recipe.data.unit)
+        m = recipe.model
+        if m.path:
+            directory_of(m.path)
+        else:
+            config = cls.config_class(
+                vocab_size=8, d_model=m.d_model, h=m.h, activation=m.activation
+            )
+            config.attention()  # refuses an h that does not divide d_model
+
+    @property
+    @abstractmethod
+    def separator(self) -> int:
+        """The token between two texts."""
+
+    @abstractmethod
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """Ids without special tokens."""
+
+    @abstractmethod
+    def prepare_batches(
+        self, corpus: PackedCorpus, dev: list[str], length: int, rows: int, seed: int
+    ) -> None:
+        """Set `batches` and the validation data."""
+
+    @abstractmethod
+    def family_config(self, recipe: LanguageRecipe) -> dict[str, Any]:
+        """The values of a new model's config that only this family has."""
 
     @abstractmethod
     def losses(self, model: Any, batch: Any) -> Losses:
-        """Cross-entropy of what is to be guessed."""
+        """Cross-entropy of the predicted tokens."""
 
-    def judge(self, model: Any, samples: int) -> Verdict:
-        """Perplexity, the task's own measure, and what the model says to some texts."""
+    @abstractmethod
+    def evaluate(self, model: Any, samples: int) -> ValidationResult:
+        """Validate a model that is in evaluation mode."""
+
+    def validate(self, model: Any, samples: int) -> ValidationResult:
+        """Perplexity, the task's own metric, and what the model predicts for some texts."""
         with in_eval_mode(model), torch.inference_mode():
-            return self.dev.judge(model, samples)
+            return self.evaluate(model, samples)
 
     def save(self, model: Any, directory: Path) -> None:
-        """What `clearhead` and `transformers` load."""
-        save_language_model(model, self.tokenizer, directory)
+        """Write a directory that `clearhead` and `transformers` load."""
+        save_pretrained(model, directory, torch.float32)
+        self.tokenizer.save(directory)
+        save_older_layout(directory)
 
-    def blank(self) -> Any:
-        """Readable parts only."""
+    def new_model(self) -> Any:
+        """A model of the same shape, made of the block files only."""
         config: Any = self.model.config
         return type(self.model).from_config(config)
 
-    def introduction(self) -> str:
-        """How much text, how many pieces."""
-        ribbon = self.batches.corpus
+    def summary(self) -> str:
+        """The size of the corpus and of the vocabulary."""
+        corpus = self.batches.corpus
         return (
-            f"{ribbon.texts:,} texts, {ribbon.tokens:,} tokens in {self.batches.blocks:,} blocks, "
+            f"{corpus.texts:,} texts, {corpus.tokens:,} tokens in {self.batches.blocks:,} blocks, "
             f"vocabulary {self.tokenizer.vocab_size:,}"
         )
+
+    def _prepare_model(self, recipe: LanguageRecipe, run: RunDirectory) -> Any:
+        """A new model, or that of `model.path`; on a resumption its copy in `last`."""
+        if not recipe.model.path:
+            config: Any = self._new_config(recipe)
+            return self.model_class.from_config(config)
+        origin = run.last if run.resumable else directory_of(recipe.model.path)
+        model = from_pretrained(origin)
+        if not isinstance(model, self.model_class):
+            raise UserError(
+                f"{origin} holds a {type(model).__name__}, and task={recipe.task} trains a "
+                f"{self.model_class.__name__}; give another model.path or another task"
+            )
+        return model
+
+    def _new_config(self, recipe: LanguageRecipe) -> GptConfig | BertConfig:
+        m = recipe.model
+        return self.config_class(
+            vocab_size=self.tokenizer.vocab_size,
+            seq_len=m.seq_len,
+            d_model=m.d_model,
+            layers=m.layers,
+            h=m.h,
+            d_ff=m.d_ff,
+            dropout=m.dropout,
+            attention_dropout=m.dropout,
+            activation=m.activation,
+            **self.family_config(recipe),
+        )
+
+    def _prepare_corpus(
+        self, recipe: LanguageRecipe, run: RunDirectory, block: int
+    ) -> PackedCorpus:
+        """The training text as ids on disk, encoded once for a run and its resumptions."""
+        if (run.data / "meta.json").exists():
+            return PackedCorpus.open(run.data)
+        log.info("encoding %s …", recipe.data.train)
+        size = self.tokenizer.vocab_size
+        texts = training_texts(recipe)
+        return PackedCorpus.build(texts, self.encode, self.separator, size, run.data, block)
+
+
+def prepare_tokenizer(
+    recipe: LanguageRecipe, run: RunDirectory, layout: TokenizerFormat
+) -> FastTokenizer:
+    """The tokenizer that an earlier start saved, that of `model.path`, or a newly trained one.
+
+    Raises:
+        UserError: there is no text, or too little for a vocabulary of this size.
+    """
+    if run.tokenizer.exists():
+        return layout.load(run.root)
+    if recipe.model.path:
+        directory = directory_of(recipe.model.path)
+        tokenizer = load_tokenizer(directory)
+        if not isinstance(tokenizer, FastTokenizer):
+            raise UserError(
+                f"{directory} has the tokenizer of another kind of model; "
+                "give a model of the family that the task trains"
+            )
+    else:
+        if next(iter(training_texts(recipe)), None) is None:
+            raise UserError(f"data.train = {recipe.data.train!r} holds no text; name another file")
+        log.info("training a tokenizer with %d tokens …", recipe.vocabulary.size)
+        texts = FirstTexts(training_texts(recipe), recipe.vocabulary.texts)
+        tokenizer = layout.train(texts, recipe.vocabulary.size)
+    tokenizer.save(run.root)
+    record_checksums(run.root, ["tokenizer.json"])
+    return tokenizer
+
+
+class FirstTexts:
+    """The first `count` texts, which can be iterated over several times."""
+
+    def __init__(self, texts: Iterable[str], count: int) -> None:
+        self.texts, self.count = texts, count
+
+    def __iter__(self) -> Iterator[str]:
+        return islice(self.texts, self.count)
+
+
+def training_texts(recipe: LanguageRecipe) -> Iterable[str]:
+    """All of data.train, or what is not held out of it for validation."""
+    texts = Texts(recipe.data.train, recipe.data.unit)
+    return texts if recipe.data.dev else Share(texts, _every(recipe), judged=False)
+
+
+def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
+    """The validation texts, copied into the run directory.
+
+    Raises:
+        UserError: there are none.
+    """
+    data = recipe.data
+    if not run.dev.exists():
+        texts: Iterable[str] = Texts(data.dev or data.train, data.unit)
+        if not data.dev:
+            texts = Share(texts, _every(recipe), judged=True)
+        if not write_items(run.dev, islice(texts, recipe.run.dev_texts)):
+            raise UserError(
+                f"data.dev = {data.dev!r} holds no text; name another file"
+                if data.dev
+                else f"{data.train} is one {data.unit}, so none can be held out; "
+                "name another file as --set data.dev=…, or try --set data.unit=line"
+            )
+    return read_items(run.dev, text_of)
+
+
+def _every(recipe: LanguageRecipe) -> int:
+    return max(2, round(1 / recipe.data.dev_share))

@@ -1,82 +1,118 @@
-"""Learning which label each word of a sentence has, or each residue of a protein."""
+"""Fine-tuning for tagging: a label for each word of a sentence, or each residue of a protein."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clearhead.data.labelled import LabelledWords
-from clearhead.data.labelled_batches import Example
-from clearhead.data.labelled_grammar import PREFIX, labelled_roles
-from clearhead.data.labelled_words import Columns, read_labelled_words
+from clearhead.data.labelled_batches import NOTHING, Example
+from clearhead.data.labelled_readers import PREFIX, Columns, labelled_roles, read_labelled_words
 from clearhead.errors import UserError
 from clearhead.text import PretrainedTokenizer
-from clearhead.training.confusion import Confusion
-from clearhead.training.span_score import are_span_labels
-from clearhead.training.task import Score, Words
-from clearhead.training.tasks import classification
-from clearhead.training.tasks.tuning import Tuning
-from clearhead.training.tuning_data import Examples, read_examples
-from clearhead.training.tuning_encoding import encode_words, said_of_words, score_spans
-from clearhead.training.tuning_recipe import TaggingRecipe, WordData
+from clearhead.text.esm_alphabet import EsmAlphabet
+from clearhead.text.fast_tokenizer import FastTokenizer
+from clearhead.text.word_labels import gather, spread
+from clearhead.training.classification_metrics import are_span_labels, span_f1
+from clearhead.training.finetuning_recipe import TaggingRecipe, WordData
+from clearhead.training.tasks.finetuning import FineTuning
+from clearhead.training.tasks.labelled_examples import Examples, read_examples
 
-SCORES = classification.SCORES | {
-    "span_f1": Score("span_f1", "span F1", "F1 of whole spans", 4),
-}
+SHOWN = 30  # words of a sentence in the log
 
 
-def read_words(data: WordData, spec: str) -> list[LabelledWords]:
-    """A file with these columns, or `grammar:SPLIT:COUNT`."""
-    if spec.startswith(PREFIX):
-        return labelled_roles(spec)
-    return read_labelled_words(spec, Columns(data.words, data.tags, data.mask))
+class Tagging(FineTuning):
+    """Predicts the label of each word at the first token of the word."""
 
-
-class Tagging(Tuning):
-    """A label for every word, on the word's first piece."""
-
-    answer = "token"
-    item = LabelledWords
-    recipe: TaggingRecipe
-
-    @classmethod
-    def refuse(
-        cls, recipe: TaggingRecipe, labels: Sequence[str], tokenizer: PretrainedTokenizer
-    ) -> None:
-        """Spans where labels tell none."""
-        if recipe.run.metric == "span_f1" and not are_span_labels(labels):
-            raise UserError(
-                "run.metric=span_f1 needs labels that tell spans (O, B-NAME, I-NAME), and these "
-                f"are {', '.join(labels[:8])}; give run.metric=accuracy"
-            )
+    head, item, title, dev_unit = "token", LabelledWords, "Tagger", "sentences"
+    default_metric = "accuracy"
 
     @classmethod
     def read(cls, recipe: TaggingRecipe) -> Examples[LabelledWords]:
         """The sentences of the recipe's files, or the grammar's."""
         return read_examples(recipe.data, recipe.run.seed, partial(read_words, recipe.data))
 
-    @property
-    def words(self) -> Words:
-        """How it is spoken of."""
-        about = self.about(classification.ABOUT)
-        score = SCORES.get(self.recipe.run.metric, SCORES["accuracy"])
-        return Words("Tagger", about, "labels", "sentences", "clearhead classify --model", score)
+    @classmethod
+    def refuse(
+        cls, recipe: TaggingRecipe, labels: Sequence[str], tokenizer: PretrainedTokenizer
+    ) -> None:
+        """Refuse the F1 of spans if the labels do not mark spans."""
+        if recipe.run.metric == "span_f1" and not are_span_labels(labels):
+            raise UserError(
+                "run.metric=span_f1 needs labels that mark spans (O, B-NAME, I-NAME), and these "
+                f"are {', '.join(labels[:8])}; give run.metric=accuracy"
+            )
 
     def encode(self, items: Sequence[LabelledWords]) -> list[Example]:
-        """Ids, and the number of a label at every first piece."""
+        """Ids, and the label's index at the first token of each word."""
         return encode_words(items, self.examples.labels, self.tokenizer)
 
-    def scores(self, found: Confusion, said: list[Any]) -> dict[str, float]:
-        """As of all classifiers; and of whole spans, where labels tell spans."""
-        scores = super().scores(found, said)
-        spans = score_spans(self.examples.dev, said, self.examples.labels, self.tokenizer)
-        return scores if spans is None else scores | {"span_f1": spans}
+    def more_scores(self, predicted: list[Any]) -> dict[str, float]:
+        """The F1 of whole spans, if the labels mark spans."""
+        f1 = score_spans(self.examples.dev, predicted, self.examples.labels, self.tokenizer)
+        return {} if f1 is None else {"span_f1": f1}
 
-    def sample(self, item: LabelledWords, example: Example, said: list[str]) -> str:
-        """The first words, each with its truth and, where it differs, the answer."""
+    def sample(self, item: LabelledWords, example: Example, predicted: list[str]) -> str:
+        """The first words, each with its label and, if it is wrong, the prediction."""
         shown = []
-        answers = said_of_words(item, said, self.tokenizer)
-        for word, tag, found in zip(item.words, item.tags, answers, strict=True):
+        by_word = labels_of_words(item, predicted, self.tokenizer)
+        for word, tag, found in zip(item.words, item.tags, by_word, strict=True):
             if tag is not None:
                 wrong = "" if found == tag else f"→{found or '?'}"
                 shown.append(f"{word}/{tag}{wrong}")
-        return " ".join(shown[:30]) + (" …" if len(shown) > 30 else "")
+        return " ".join(shown[:SHOWN]) + (" …" if len(shown) > SHOWN else "")
+
+
+def read_words(data: WordData, spec: str) -> list[LabelledWords]:
+    """The sentences of a file with these columns, or `grammar:SPLIT:COUNT`."""
+    if spec.startswith(PREFIX):
+        return labelled_roles(spec)
+    return read_labelled_words(spec, Columns(data.words, data.tags, data.mask))
+
+
+def encode_words(
+    items: Sequence[LabelledWords], labels: Sequence[str], tokenizer: PretrainedTokenizer
+) -> list[Example]:
+    """Ids, and the label's index at the first token of each word."""
+    index = {label: number for number, label in enumerate(labels)}
+    found = []
+    for item in items:
+        ids, owners = _tokens_of(item, tokenizer)
+        tags = [NOTHING if tag is None else index[tag] for tag in item.tags]
+        found.append(Example(ids, None, spread(tags, owners, NOTHING)))
+    return found
+
+
+def labels_of_words(
+    item: LabelledWords, predicted: Sequence[str], tokenizer: PretrainedTokenizer
+) -> list[str | None]:
+    """The predicted label of each word; None if the word is ignored or was cut off."""
+    # The last position is a special token's, also in a text that was cut.
+    found = gather(predicted[:-1], _tokens_of(item, tokenizer)[1], len(item.words))
+    return [None if tag is None else label for tag, label in zip(item.tags, found, strict=True)]
+
+
+def score_spans(
+    items: Sequence[LabelledWords],
+    predicted: Sequence[NDArray[np.int64]],
+    labels: Sequence[str],
+    tokenizer: PretrainedTokenizer,
+) -> float | None:
+    """The F1 of whole spans, if the labels mark spans; `predicted` has a label for each token."""
+    if not are_span_labels(labels):
+        return None
+    words = [
+        labels_of_words(item, [labels[i] for i in row.tolist()], tokenizer)
+        for item, row in zip(items, predicted, strict=True)
+    ]
+    return span_f1([item.tags for item in items], words)
+
+
+def _tokens_of(
+    item: LabelledWords, tokenizer: PretrainedTokenizer
+) -> tuple[list[int], list[int | None]]:
+    """The ids of a sentence, and the index of the word to which each belongs."""
+    assert isinstance(tokenizer, FastTokenizer | EsmAlphabet)  # of models with such a head
+    return tokenizer.encode_words(item.words)

@@ -1,80 +1,187 @@
-"""Learning to translate: sentence pairs, a `Transformer`, BLEU."""
+"""Translation: a `Transformer` is trained on sentence pairs and validated by BLEU."""
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from clearhead.data.batch import Batch
-from clearhead.data.batching import TokenBatches
+from clearhead.data.batching import Batch, TokenBatches
+from clearhead.data.pairs import Pair
+from clearhead.decoding import DecodingOptions, decode
+from clearhead.decoding.readable import in_eval_mode
+from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
-from clearhead.training.assembly import make_config, make_model, make_plan
-from clearhead.training.corpus import (
-    TrainingPairs,
-    prepare_corpus,
-    prepare_dev,
-    prepare_tokenizer,
-)
-from clearhead.training.objective import Losses, make_objective
-from clearhead.training.precision import Ground
+from clearhead.text import Tokenizer
+from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.objective import Losses, make_objective, translation_loss
 from clearhead.training.run_directory import RunDirectory
-from clearhead.training.task import Score, Verdict, Words
-from clearhead.training.translation_recipe import TranslationRecipe
-from clearhead.training.validation import DevSet
+from clearhead.training.task import Metric, TaskDescription, ValidationResult
+from clearhead.training.tasks import translation_data
+from clearhead.training.translation_recipe import Model, TranslationRecipe
 
 ABOUT = """\
 A Transformer trained with clearhead; use it with `clearhead translate --model DIRECTORY`
 or `clearhead.Translator.from_pretrained(DIRECTORY)`."""
-BLEU = Score("bleu", "BLEU", "BLEU of greedy translations")
+BLEU = Metric("bleu", "BLEU", "BLEU of greedy translations")
+DEV_ROWS = 64
 
 
 class Translation:
-    """Every target token from the source sentence and the target tokens before it."""
+    """Each target token is predicted from the source sentence and the target tokens before it."""
 
-    def __init__(self, recipe: TranslationRecipe, run: RunDirectory, ground: Ground) -> None:
-        self.tokenizer = prepare_tokenizer(recipe, run.root)
-        self.model = self._make_model(recipe, run)
-        corpus = prepare_corpus(recipe, self.tokenizer, run.data, self.model.config.src_seq_len)
-        self.dev = DevSet(prepare_dev(recipe, run.dev), self.tokenizer)
-        self.batches = TokenBatches(corpus, make_plan(recipe, self.tokenizer))
+    predicts_tokens = True
+
+    def __init__(
+        self, recipe: TranslationRecipe, run: RunDirectory, settings: DeviceSettings
+    ) -> None:
+        self.tokenizer = translation_data.prepare_tokenizer(recipe, run.root)
+        self.model = self._prepare_model(recipe, run)
+        corpus = translation_data.prepare_corpus(
+            recipe, self.tokenizer, run.data, self.model.config.src_seq_len
+        )
+        self.dev = DevSet(translation_data.prepare_dev(recipe, run.dev), self.tokenizer)
+        plan = translation_data.make_plan(recipe, self.tokenizer)
+        self.batches = TokenBatches(corpus, plan)
         o = recipe.optimizer
-        self.objective = make_objective(o.label_smoothing, o.consistency, ground.length_step)
+        self.objective = make_objective(
+            o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.losses
+        )
         title = f"{recipe.data.source_lang} → {recipe.data.target_lang} translator"
-        self.words = Words(
+        self.description = TaskDescription(
             title, ABOUT, "target tokens", "sentences, greedy", "clearhead translate --model", BLEU
         )
 
     @classmethod
     def check(cls, recipe: TranslationRecipe) -> None:
-        """Refuse corpora that are not there and sizes that do not fit each other."""
+        """Refuse missing corpora and sizes that do not fit each other."""
         for spec in (recipe.data.train, recipe.data.dev):
-            TrainingPairs(spec, recipe.data)
+            translation_data.TrainingPairs(spec, recipe.data)
         if not recipe.model.path:
             make_config(recipe, recipe.vocabulary.size)
 
     def losses(self, model: Transformer, batch: Batch) -> Losses:
-        """Smoothed cross-entropy of the true translation."""
+        """Label-smoothed cross-entropy of the reference translation."""
         return self.objective(model, batch)
 
-    def judge(self, model: Transformer, samples: int) -> Verdict:
+    def validate(self, model: Transformer, samples: int) -> ValidationResult:
         """Perplexity of the references, BLEU of greedy translations."""
-        return self.dev.judge(model, samples)
+        return self.dev.validate(model, samples)
 
     def save(self, model: Transformer, directory: Path) -> None:
-        """What `clearhead.Translator` loads."""
+        """Write a directory that `clearhead.Translator` loads."""
         model.save_pretrained(directory, torch.float32)
         self.tokenizer.save(directory)
 
-    def blank(self) -> Transformer:
-        """Readable parts only."""
+    def new_model(self) -> Transformer:
+        """A model of the same shape, made of the block files only."""
         return Transformer.from_config(self.model.config)
 
-    def introduction(self) -> str:
-        """How many pairs, how many pieces."""
-        pairs, pieces = len(self.batches.corpus), self.tokenizer.vocab_size
-        return f"{pairs:,} pairs, vocabulary {pieces:,}"
+    def summary(self) -> str:
+        """The size of the corpus and of the vocabulary."""
+        pairs, tokens = len(self.batches.corpus), self.tokenizer.vocab_size
+        return f"{pairs:,} pairs, vocabulary {tokens:,}"
 
-    def _make_model(self, recipe: TranslationRecipe, run: RunDirectory) -> Transformer:
-        if run.resumable and recipe.model.path:  # which may have moved since
+    def _prepare_model(self, recipe: TranslationRecipe, run: RunDirectory) -> Transformer:
+        if run.resumable and recipe.model.path:  # which may have been moved since
             return Transformer.from_config(TransformerConfig.load(run.last / "config.json"))
         return make_model(recipe, self.tokenizer.vocab_size)
+
+
+def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
+    """The recipe's model: randomly initialised, or with the weights of `model.path`.
+
+    Raises:
+        UserError: sizes do not fit each other, or the vocabulary is not the model's.
+    """
+    model = Transformer.from_config(make_config(recipe, vocab_size))
+    if recipe.model.path:
+        model.load_state_dict(Transformer.from_pretrained(recipe.model.path).state_dict())
+    return model
+
+
+def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
+    """The sizes of `model.path`, or the preset with the recipe's changes.
+
+    Raises:
+        UserError: as `make_model`.
+    """
+    m = recipe.model
+    rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
+    if m.path:
+        config = TransformerConfig.load(Path(m.path) / "config.json")
+        if config.src_vocab_size != vocab_size:
+            raise UserError(
+                f"the model in {m.path} has {config.src_vocab_size} tokens, the vocabulary "
+                f"{vocab_size}; leave vocabulary.path out to use the model's own"
+            )
+        return dataclasses.replace(config, **rates)
+    return dataclasses.replace(
+        TransformerConfig.preset(m.size, vocab_size),
+        src_seq_len=m.seq_len,
+        tgt_seq_len=m.seq_len,
+        norm=m.norm,
+        tie_embeddings=m.tie_embeddings,
+        **_given(m, "d_model", "encoder_layers", "decoder_layers", "h", "d_ff"),
+        **rates,
+    )
+
+
+def _given(section: Model, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(section, name)) is not None}
+
+
+class DevSet:
+    """The validation pairs as ids. Sentences longer than the model's input are cut."""
+
+    def __init__(self, pairs: list[Pair], tokenizer: Tokenizer) -> None:
+        self.pairs, self.tokenizer = pairs, tokenizer
+        self.sources = tokenizer.encode_batch([pair.source for pair in pairs])
+        self.targets = tokenizer.encode_batch([pair.target for pair in pairs])
+
+    def validate(self, model: Transformer, samples: int) -> ValidationResult:
+        """Loss and greedy BLEU; the model's mode and the random states stay as they were."""
+        with in_eval_mode(model), torch.inference_mode():
+            loss = self._loss(model)
+            translations = self._translate(model)
+        scores = {"bleu": _bleu(translations, [pair.target for pair in self.pairs])}
+        shown = [
+            f"{pair.source}\n= {pair.target}\n→ {translation}"
+            for pair, translation in list(zip(self.pairs, translations, strict=True))[:samples]
+        ]
+        return ValidationResult(loss, len(self.pairs), scores, shown)
+
+    def _loss(self, model: Transformer) -> float:
+        order = sorted(range(len(self.pairs)), key=lambda i: len(self.sources[i]))
+        total, tokens = 0.0, 0
+        for start in range(0, len(order), DEV_ROWS):
+            rows = order[start : start + DEV_ROWS]
+            source = _padded([self.sources[i] for i in rows], model.config)
+            target = _padded([self.targets[i] for i in rows], model.config)
+            losses = translation_loss(model, source, target, 0.0)
+            total, tokens = total + float(losses.nll), tokens + losses.tokens
+        return total / max(1, tokens)
+
+    def _translate(self, model: Transformer) -> list[str]:
+        limit, eos = model.config.src_seq_len - 1, model.config.eos_id
+        sources = [[*ids[:limit], eos] for ids in self.sources]
+        results = decode(model, sources, DecodingOptions(beam_size=1))
+        return [self.tokenizer.decode(best[0].ids) for best in results]
+
+
+def _padded(rows: list[list[int]], config: TransformerConfig) -> NDArray[np.int64]:
+    """(rows, longest + 1), each row with EOS and padding after its ids."""
+    rows = [[*ids[: config.src_seq_len - 1], config.eos_id] for ids in rows]
+    out = np.full((len(rows), max(map(len, rows))), config.pad_id, dtype=np.int64)
+    for line, ids in zip(out, rows, strict=True):
+        line[: len(ids)] = ids
+    return out
+
+
+def _bleu(translations: list[str], references: list[str]) -> float:
+    import sacrebleu  # here, because training that is validated by its loss does not need it
+
+    return float(sacrebleu.corpus_bleu(translations, [references]).score)

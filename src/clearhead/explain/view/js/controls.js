@@ -1,9 +1,8 @@
-// The pickers: which view, which attention, which layer, which heads, how many lines.
+// The controls: view, kind of attention, layer, heads, lines for each token. Those without effect are hidden.
 
-import { headColour } from "./colours.js";
-import { make } from "./dom.js";
+import { headColour, make } from "./drawing.js";
 
-const VIEWS = { flow: "Words and lines", map: "Heat map", model: "All layers and heads" };
+const VIEWS = { flow: "Lines", map: "Heat map", model: "All layers" };
 
 export class Controls {
   constructor(view) {
@@ -19,23 +18,24 @@ export class Controls {
     this.edges = make("input", { type: "range", min: 1, max: 16 });
     this.edges.addEventListener("input", () => view.update({ edges: Number(this.edges.value) }));
     this.count = make("output");
-    const lines = make("label", { className: "ch-edges" }, "Lines per word ", this.edges, " ", this.count);
+    this.lines = make("label", { className: "ch-edges" }, "Lines per token ", this.edges, " ", this.count);
     this.heads = make("fieldset", { className: "ch-heads" });
-    this.element = make("div", { className: "ch-controls" }, this.tabs, this.map.label, this.layer.label, lines, this.heads);
-    this.lines = lines;
+    this.element = make("div", { className: "ch-controls" }, this.tabs, this.map.label, this.layer.label, this.heads, this.lines);
   }
 
   show(state, maps) {
-    const map = maps[state.map];
+    const map = maps[state.map], single = state.view !== "model";
     for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.name === state.view));
     fill(this.map.box, maps.map((one) => one.title), state.map);
     fill(this.layer.box, map.layers.map(String), state.layer);
     this.edges.value = state.edges;
     this.count.textContent = state.edges;
     this.lines.hidden = state.view !== "flow";
-    this.heads.hidden = this.layer.label.hidden = state.view === "model";
+    this.map.label.hidden = maps.length < 2;
+    this.layer.label.hidden = !single || map.layers.length < 2;
+    this.heads.hidden = !single || map.heads.length < 2;
     const held = this.heads.contains(document.activeElement) ? document.activeElement.dataset.head : null;
-    this.heads.replaceChildren(make("legend", { textContent: "Heads" }), ...map.heads.map((_, at) => this.head(map, at, state)), this.all(map));
+    this.heads.replaceChildren(make("legend", { textContent: "Heads" }), ...map.heads.map((_, at) => this.head(map, at, state)), this.all(map, state));
     if (held) this.heads.querySelector(`[data-head="${held}"]`).focus();
   }
 
@@ -47,14 +47,14 @@ export class Controls {
       this.view.update({ heads: heads.length ? heads : [at] });
     });
     const swatch = make("span", { className: "ch-swatch", "aria-hidden": "true" });
-    swatch.style.background = headColour(map.heads[at]);
-    const label = make("label", { title: "double click: this head alone" }, box, swatch, String(map.heads[at]));
+    swatch.style.background = headColour(this.view.theme, map.heads[at]);
+    const label = make("label", { title: "double click: only this head" }, box, swatch, String(map.heads[at]));
     label.addEventListener("dblclick", () => this.view.update({ heads: [at] }));
     return label;
   }
 
-  all(map) {
-    const button = make("button", { type: "button", textContent: "all" });
+  all(map, state) {
+    const button = make("button", { type: "button", textContent: "all", disabled: state.heads.length === map.heads.length });
     button.dataset.head = "all";
     button.addEventListener("click", () => this.view.update({ heads: map.heads.map((_, i) => i) }));
     return button;

@@ -1,4 +1,4 @@
-// From base64 to bytes: the browser's own decompressor, or, where it has none, RFC 1951 by hand.
+// From base64 to bytes: by the browser's decompressor, or, without one, by RFC 1951 in JavaScript.
 
 export async function unpack(base64) {
   const packed = fromBase64(base64);
@@ -20,7 +20,7 @@ const DISTANCE_BASE = [1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193
 const DISTANCE_BITS = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 const CODE_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-// A zlib stream: two bytes of header, deflate blocks, a checksum that is not looked at.
+// A zlib stream: two bytes of header, deflate blocks, and a checksum that is ignored.
 export function inflate(packed) {
   const bits = new BitReader(packed, 2);
   const out = new Output(packed.length * 4);

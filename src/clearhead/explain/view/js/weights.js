@@ -1,5 +1,5 @@
-// The weights of one layer, as Python packed them: for each row its largest weight in 16 bits,
-// then a code for each cell; weight = largest * (code / levels)^2.
+// The weights of one layer as Python packed them: for each row its largest weight in 16 bits, then
+// a code for each cell; weight = largest * (code / levels)^2. And the products q · k, if given.
 
 import { unpack } from "./inflate.js";
 
@@ -20,7 +20,7 @@ export class Layer {
     return this.largest[row] * this.square[this.codes[row * this.keys + key]];
   }
 
-  // What a query looks at, averaged over heads.
+  // The weights of a query, averaged over heads.
   row(heads, query, into = new Float32Array(this.keys)) {
     into.fill(0);
     for (const head of heads) {
@@ -31,7 +31,7 @@ export class Layer {
     return into;
   }
 
-  // Who looks at a key, averaged over heads.
+  // The weights of a key in all queries, averaged over heads.
   column(heads, key) {
     const found = new Float32Array(this.queries);
     for (const head of heads)
@@ -40,36 +40,47 @@ export class Layer {
   }
 }
 
-// The places of the k largest numbers above zero, largest first.
-export function strongest(numbers, k) {
+// The indices of the k largest values above zero, largest first.
+export function strongest(values, k) {
   const best = [];
-  for (let place = 0; place < numbers.length; place++) {
-    const value = numbers[place];
-    if (value <= 0 || (best.length === k && value <= numbers[best[k - 1]])) continue;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (value <= 0 || (best.length === k && value <= values[best[k - 1]])) continue;
     let at = best.length;
-    while (at > 0 && numbers[best[at - 1]] < value) at--;
-    best.splice(at, 0, place);
+    while (at > 0 && values[best[at - 1]] < value) at--;
+    best.splice(at, 0, index);
     if (best.length > k) best.pop();
   }
   return best;
 }
 
-// Layers are unpacked when they are first looked at, and kept.
+// Layers are inflated when they are first shown, and kept.
 export class Store {
   constructor(payload) {
     this.payload = payload;
-    this.layers = new Map();
+    this.kept = new Map();
   }
 
   layer(map, index) {
-    const key = `${map}/${index}`;
-    if (!this.layers.has(key)) {
-      const { blobs, heads, queries, keys } = this.payload.maps[map];
-      const made = unpack(blobs[index]).then(
-        (bytes) => new Layer(bytes, heads.length, queries.length, keys.length, this.payload.levels),
-      );
-      this.layers.set(key, made);
-    }
-    return this.layers.get(key);
+    const { blobs, heads, queries, keys } = this.payload.maps[map];
+    const read = (bytes) => new Layer(bytes, heads.length, queries.length, keys.length, this.payload.levels);
+    return this.once(`weights/${map}/${index}`, () => unpack(blobs[index]).then(read));
+  }
+
+  // The products q · k of one layer, as (head, query) -> Float64Array over keys; null if not given.
+  products(map, index) {
+    const { scores, queries, keys } = this.payload.maps[map];
+    if (!scores) return null;
+    const { blob, scale } = scores[index], width = keys.length;
+    const read = (bytes) => {
+      const codes = new Int16Array(bytes.slice().buffer);
+      return (head, query) => Float64Array.from(codes.subarray((head * queries.length + query) * width, (head * queries.length + query + 1) * width), (code) => code * scale);
+    };
+    return this.once(`scores/${map}/${index}`, () => unpack(blob).then(read));
+  }
+
+  once(key, work) {
+    if (!this.kept.has(key)) this.kept.set(key, work());
+    return this.kept.get(key);
   }
 }

@@ -1,0 +1,1 @@
+"""DNA, proteins and single cells through the same Transformer, next to honest baselines."""

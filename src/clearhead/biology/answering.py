@@ -1,0 +1,45 @@
+"""A model's scores of many sequences, in batches of similar length."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from clearhead.biology.model import SequenceModel
+from clearhead.data.labelled_batches import Example, pad
+from clearhead.data.ordering import sorted_batches
+from clearhead.decoding.readable import in_eval_mode
+
+Floats = NDArray[np.float64]
+BATCH_TOKENS = 8192
+
+
+@torch.inference_mode()
+def scores_of(model: nn.Module, ids: Sequence[Sequence[int]]) -> list[Floats]:
+    """The head's output for every sequence, padding removed: (outputs,) or (tokens, outputs)."""
+    return run_over(model, ids, lambda batch: model(batch))
+
+
+@torch.inference_mode()
+def hidden_of(model: SequenceModel, ids: Sequence[Sequence[int]]) -> list[Floats]:
+    """The last hidden states of every sequence, (tokens, d_model)."""
+    return run_over(model, ids, model.hidden)
+
+
+def run_over(model: nn.Module, ids: Sequence[Sequence[int]], compute: Any) -> list[Floats]:
+    """Results in the order of `ids`; the model's mode and the random states stay as they were."""
+    config: Any = model.config
+    device = next(model.parameters()).device
+    lengths = np.array([len(row) for row in ids], dtype=np.int64)
+    found: list[Floats] = [np.zeros(0)] * len(ids)
+    with in_eval_mode(model):
+        for rows in sorted_batches(lengths, BATCH_TOKENS):
+            examples = [Example(ids[i], None, [0]) for i in rows.tolist()]
+            batch = torch.from_numpy(pad(examples, config.encoder.pad_id).ids).to(device)
+            output: Tensor = compute(batch).double().cpu()
+            for i, row in zip(rows.tolist(), output.numpy(), strict=True):
+                found[i] = row[: lengths[i]] if row.ndim == 2 else row
+    return found

@@ -1,0 +1,113 @@
+"""A model for given data: from scratch, or with the encoder of a pre-trained one."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+
+from clearhead.biology.convolution import ConvolutionConfig
+from clearhead.biology.encoder import MotifConfig
+from clearhead.biology.examples import Parts
+from clearhead.biology.model import HeadName, Linear, ModelConfig, SequenceModel, load_model
+from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe
+from clearhead.biology.scale import scale_of
+from clearhead.biology.vocabulary import Vocabulary
+
+MOST_PAIRED = 64  # tokens of a vocabulary whose pairs have weights; k-mers have too many
+
+
+def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> SequenceModel:
+    """A model that predicts masked tokens, fresh or the one of model.path."""
+    if recipe.model.path:
+        return load_model(recipe.model.path).models[0]
+    sizes = _sizes(recipe.model, recipe.model.max_length, vocabulary)
+    return SequenceModel(ModelConfig(recipe.data.domain, sizes, "masked"))
+
+
+def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> SequenceModel:
+    """A model with a fresh head.
+
+    Raises:
+        UserError: sizes that do not fit each other, or no pre-trained model at model.path.
+    """
+    m = recipe.model
+    pretrained = load_model(m.path) if m.path else None
+    aligned = m.layout == "aligned"
+    length = len(vocabulary.encode(parts.train[0].sequence)) if aligned else 0
+    columns = varying(parts, vocabulary) if m.linear == "positions" and not m.path else ()
+    sizes: Any = _sizes(m, len(columns) or length or m.max_length, vocabulary)
+    if pretrained:
+        sizes = pretrained.config.encoder
+        if pretrained.config.family == "motif" and aligned:
+            sizes = dataclasses.replace(sizes, aligned=True, seq_len=length, pool=m.pool)
+    fixed = aligned and isinstance(sizes, MotifConfig)
+    config = ModelConfig(
+        domain=recipe.data.domain,
+        encoder=dataclasses.replace(
+            sizes, dropout=m.dropout, attention_dropout=m.attention_dropout
+        ),
+        head=_head(parts, fixed),
+        labels=tuple(parts.labels),
+        head_dropout=m.head_dropout,
+        linear=_linear(m, aligned, vocabulary),
+        strands=recipe.augment.both_strands,
+        scale=scale_of(parts, m.logarithm),
+        length=length if fixed else 0,
+        columns=columns,
+    )
+    model = SequenceModel(config)
+    if config.linear:
+        start_at_zero(model)
+    if pretrained:
+        with torch.no_grad():
+            old = dict(pretrained.models[0].encoder.named_parameters())
+            for name, weight in model.encoder.named_parameters():
+                if name in old:  # the positions of aligned sequences are new
+                    weight.copy_(old[name])
+    return model
+
+
+def _linear(m: BiologyModel, aligned: bool, vocabulary: Vocabulary) -> Linear:
+    """The linear part that is possible: one of positions needs them aligned, and few tokens."""
+    if m.linear == "pairs" and len(vocabulary.tokens) > MOST_PAIRED:
+        return ""
+    return m.linear if aligned or m.linear == "ranks" else ""
+
+
+def start_at_zero(model: SequenceModel) -> None:
+    """The head says nothing at first: training begins at the linear part."""
+    last = model.head.get_submodule("linear")
+    for parameter in last.parameters():
+        torch.nn.init.zeros_(parameter)
+
+
+def _sizes(m: BiologyModel, longest: int, vocabulary: Vocabulary) -> MotifConfig:
+    kind = MotifConfig if m.kind == "transformer" else ConvolutionConfig
+    return kind(
+        vocab_size=len(vocabulary.tokens),
+        seq_len=longest,
+        d_model=m.d_model,
+        layers=m.layers,
+        h=m.h,
+        d_ff=m.d_ff,
+        dropout=m.dropout,
+        attention_dropout=m.attention_dropout,
+        token_width=m.token_width,
+        motif=m.motif,
+        pool=m.pool if m.layout == "aligned" and m.kind == "transformer" else 1,
+        aligned=m.layout == "aligned",
+        pad_id=vocabulary.specials["pad"],
+    )
+
+
+def _head(parts: Parts, aligned: bool) -> HeadName:
+    if parts.answer == "positions":
+        return "token"
+    return "aligned" if aligned else "pooled"
+
+
+def varying(parts: Parts, vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The token positions that differ between training sequences of one length."""
+    ids = np.array([vocabulary.encode(record.sequence) for record in parts.train])
+    return tuple(np.flatnonzero((ids != ids[0]).any(axis=0)).tolist())

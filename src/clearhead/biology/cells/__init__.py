@@ -1,0 +1,1 @@
+"""Single cells: counts of genes, ranked by Geneformer's rule."""

@@ -1,0 +1,1 @@
+"""DNA: the alphabet, both strands, k-mers."""

@@ -1,0 +1,177 @@
+"""What differs between DNA, proteins and cells: letters, vocabulary, defaults."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clearhead.biology.cells.ranking import fit_medians
+from clearhead.biology.dna.alphabet import as_dna, reverse_complement
+from clearhead.biology.model import Domain
+from clearhead.biology.recipe import Tokens
+from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.h5ad import SUFFIX, read_cells
+from clearhead.data.sequences import Columns, Record, labelled, read_records
+from clearhead.errors import UserError
+
+Defaults = dict[str, dict[str, Any]]
+
+
+class DomainRules(NamedTuple):
+    """How one kind of data is read, and what suits it; `letters` checks a sequence."""
+
+    title: str
+    letters: Callable[[str, str], str]
+    vocabulary: Callable[[Tokens, Iterable[str]], Vocabulary]
+    defaults: dict[str, Defaults]  # of a recipe: classes of aligned and free sequences, and more
+
+
+def dna_vocabulary(tokens: Tokens, sequences: Iterable[str]) -> Vocabulary:
+    """Bases unless the recipe names k-mers or BPE."""
+    if tokens.kind == "kmers":
+        return Vocabulary.of_kmers(tokens.k, tokens.step)
+    if tokens.kind == "bpe":
+        return Vocabulary.learned(sequences, tokens.size)
+    _only(tokens, "characters", "kmers", "bpe")
+    return Vocabulary.of_bases()
+
+
+def protein_vocabulary(tokens: Tokens, sequences: Iterable[str]) -> Vocabulary:
+    """ESM-2's alphabet."""
+    _only(tokens, "characters")
+    return Vocabulary.of_residues()
+
+
+def cell_vocabulary(tokens: Tokens, sequences: Iterable[str]) -> Vocabulary:
+    """The genes of these cells, with their medians."""
+    _only(tokens, "genes")
+    return Vocabulary.of_genes(fit_medians(sequences))
+
+
+def as_cell(sequence: str, place: str) -> str:
+    """A cell as `GENE:VALUE` pairs.
+
+    Raises:
+        UserError: it is something else, such as the bases of a sequence.
+    """
+    if ":" not in sequence:
+        raise UserError(f"{place}: no cell; expected an .h5ad file of counts")
+    return sequence
+
+
+def _only(tokens: Tokens, *kinds: str) -> None:
+    if tokens.kind not in ("auto", *kinds):
+        raise UserError(
+            f"tokens.kind={tokens.kind} is not for these data; give {' or '.join(kinds)}"
+        )
+
+
+def as_protein(sequence: str, place: str) -> str:
+    """The sequence in upper case without a final stop.
+
+    Raises:
+        UserError: a character is no letter of a residue.
+    """
+    letters = "".join(sequence.split()).upper().removesuffix("*")
+    for position, letter in enumerate(letters, start=1):
+        if letter not in "ACDEFGHIKLMNPQRSTVWYXBUZOJ":
+            raise UserError(
+                f"{place}: letter {position} of the sequence is {letter!r}, which is no residue; "
+                "expected the 20 amino acids, or X, B, Z, U, O, J"
+            )
+    return letters
+
+
+# What a recipe begins with for small data of each kind; `--set` changes any of it.
+NUMBERS: Defaults = {
+    "model": {"motif": 1, "token_width": 32, "linear": "positions"},
+    "augment": {"noise": 0.0},
+    "optimizer": {"peak_lr": 2e-3},
+    "run": {"epochs": 30, "min_steps": 20, "batch_texts": 128, "members": 3},
+}
+FINE_TUNING: Defaults = {"optimizer": {"peak_lr": 5e-4}}
+DNA: dict[str, Defaults] = {
+    "aligned": {
+        "model": {"motif": 7, "token_width": 8, "head_dropout": 0.3, "h": 2, "pool": 3,
+                  "linear": "pairs"},
+        "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
+        "run": {"epochs": 25, "members": 5},
+    },
+    "free": {
+        "model": {"motif": 9, "token_width": 8},
+    },
+    "positions": {"model": {"motif": 9, "token_width": 8}, "augment": {"noise": 0.05}},
+    "number": NUMBERS,
+}  # fmt: skip
+PROTEIN: dict[str, Defaults] = {
+    "aligned": {"model": {"motif": 5, "token_width": 24, "head_dropout": 0.5}},
+    "free": {
+        "model": {"motif": 5, "token_width": 24, "h": 2},
+        "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
+        "run": {"epochs": 20, "members": 5},
+    },
+    "positions": {
+        "model": {"motif": 15, "token_width": 24, "d_model": 128, "d_ff": 256, "dropout": 0.1,
+                  "h": 2, "max_length": 512},
+        "augment": {"noise": 0.05},
+        "optimizer": {"peak_lr": 2e-3},
+        "run": {"epochs": 6},
+    },
+    "number": NUMBERS,
+}  # fmt: skip
+
+CELLS: dict[str, Defaults] = {
+    "free": {
+        "model": {"motif": 1, "token_width": 64, "linear": "ranks", "head_dropout": 0.3,
+                  "max_length": 2048},
+        "augment": {"noise": 0.15},
+        "optimizer": {"peak_lr": 2e-3, "balanced": True},
+        "run": {"epochs": 40, "batch_texts": 32, "metric": "macro_f1", "members": 3},
+    },
+}  # fmt: skip
+
+DOMAINS: dict[Domain, DomainRules] = {
+    "dna": DomainRules("DNA", as_dna, dna_vocabulary, DNA),
+    "cells": DomainRules("cell", as_cell, cell_vocabulary, CELLS),
+    "protein": DomainRules("protein", as_protein, protein_vocabulary, PROTEIN),
+}
+
+
+def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]:
+    """The records of a file in the letters of their domain, streamed.
+
+    Raises:
+        UserError: what the reader of the form refuses.
+    """
+    if domain == "cells" and Path(path).suffix == SUFFIX:
+        records = read_cells(path, columns.label)
+    else:
+        records = read_records(path, columns)
+    for record in records:
+        yield checked(record, domain)
+
+
+def read_labelled(path: str | Path, columns: Columns, domain: Domain) -> list[Record]:
+    """All records of a file; each must have a label.
+
+    Raises:
+        UserError: as `read`, or there is no label.
+    """
+    return labelled(read(path, columns, domain))
+
+
+def length_of(record: Record, domain: Domain) -> int:
+    """Letters, or genes of a cell."""
+    return len(record.sequence.split()) if domain == "cells" else len(record.sequence)
+
+
+def checked(record: Record, domain: Domain) -> Record:
+    """A record whose sequence has only the letters of its domain."""
+    return record._replace(sequence=DOMAINS[domain].letters(record.sequence, record.place))
+
+
+def other_strand(record: Record) -> Record:
+    """The same record read from the other strand; labels of positions turn with it."""
+    label = record.label
+    if label is not None and len(label) == len(record.sequence) > 1:
+        label = label[::-1]
+    return record._replace(sequence=reverse_complement(record.sequence), label=label)

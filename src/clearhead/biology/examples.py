@@ -1,0 +1,183 @@
+"""Labelled records as token ids and targets."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.biology.domains import other_strand, read_labelled
+from clearhead.biology.recipe import Answer, BiologyData
+from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.labelled import split_off
+from clearhead.data.labelled_batches import NOTHING, Example
+from clearhead.data.sequences import Columns, Record
+from clearhead.errors import UserError
+
+TRAIN, DEV = ("train", "training"), ("valid", "validation", "dev", "val")
+FEW_CLASSES = 50
+
+
+class Parts(NamedTuple):
+    """What is learned from, what is held out, and the classes."""
+
+    train: list[Record]
+    dev: list[Record]
+    labels: list[str]  # none for numbers
+    answer: Answer
+
+
+def read_parts(data: BiologyData, seed: int) -> Parts:
+    """The records of data.train, and of data.dev or a share held out of data.train.
+
+    A column that says train and valid decides instead; records of other parts are left out.
+
+    Raises:
+        UserError: no file is named, or what the readers refuse.
+    """
+    if not data.train:
+        raise UserError("there is nothing to learn from; give a file of labelled sequences")
+    columns = Columns(data.sequence, data.label, data.split)
+    records = read_labelled(data.train, columns, data.domain)
+    answer = data.answer if data.answer != "auto" else kind_of_answer(records)
+    train = [r for r in records if r.split is None or r.split in TRAIN] or records
+    dev = [r for r in records if r.split in DEV]
+    if data.dev:
+        dev = read_labelled(data.dev, columns, data.domain)
+    elif not dev:
+        train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")
+    labels = [] if answer == "number" else classes_of(train, answer)
+    return Parts(train, dev, labels, answer)
+
+
+def kind_of_answer(records: Sequence[Record]) -> Answer:
+    """One letter a position, many different numbers, or classes."""
+    labels = [record.label or "" for record in records]
+    if all(len(r.label or "") == len(r.sequence) > 1 for r in records):
+        return "positions"
+    distinct = set(labels)
+    many = len(distinct) > FEW_CLASSES or len(distinct) > len(labels) / 2 > 2
+    return "number" if many and all(map(_is_number, distinct)) else "classes"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def classes_of(records: Iterable[Record], answer: Answer) -> list[str]:
+    """The labels that occur, sorted.
+
+    Raises:
+        UserError: fewer than two occur.
+    """
+    every = (r.label or "" for r in records)
+    names = set(chain.from_iterable(every)) if answer == "positions" else set(every)
+    if len(names) < 2:
+        raise UserError(f"the only label is {', '.join(names)}; give data with two or more classes")
+    return sorted(names)
+
+
+def hold_out(
+    records: Sequence[Record], share: float, seed: int, by_label: bool
+) -> tuple[list[Record], list[Record]]:
+    """Training records, and a share held out; equal sequences stay on one side.
+
+    Raises:
+        UserError: nothing is left on one side.
+    """
+    plain = records if by_label else [record._replace(label="") for record in records]
+    own = {record.name: record for record in records}
+    sides = split_off(plain, share, seed)
+    kept, held = ([own[record.name] for record in side] for side in sides)
+    return kept, held
+
+
+def fold_column(records: Sequence[Record]) -> NDArray[np.int64] | None:
+    """The folds that the file gives, numbered from 0; none without such a column.
+
+    Where the column says train and test, there is one fold, the test records; the others have -1.
+    """
+    names = [record.split for record in records]
+    if any(name is None for name in names):
+        return None
+    if set(names) & set(TRAIN):
+        tested = "test" if "test" in names else next((n for n in names if n in DEV), "")
+        return np.array([0 if name == tested else -1 for name in names], dtype=np.int64)
+    order = {name: number for number, name in enumerate(sorted({str(name) for name in names}))}
+    return np.array([order[str(name)] for name in names], dtype=np.int64)
+
+
+class Encoder(NamedTuple):
+    """How records become examples: ids, and targets by the kind of answer.
+
+    Targets are a class, a class for each token, or, of numbers, the row of `values`.
+    """
+
+    vocabulary: Vocabulary
+    labels: Sequence[str]
+    answer: Answer
+    longest: int
+
+    def __call__(self, records: Sequence[Record]) -> list[Example]:
+        """One example a record; a sequence over `longest` tokens loses its end."""
+        return [self.example(record, row) for row, record in enumerate(records)]
+
+    def example(self, record: Record, row: int) -> Example:
+        """Of one record.
+
+        Raises:
+            UserError: its label is not one of training's, or its tokens are unknown.
+        """
+        try:
+            ids = self.vocabulary.fitted(self.vocabulary.encode(record.sequence), self.longest)
+        except UserError as error:
+            raise UserError(f"{record.place}: {error}") from error
+        if self.answer == "number":
+            return Example(ids, None, [row])
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        label = record.label or ""
+        try:
+            if self.answer == "classes":
+                return Example(ids, None, [numbers[label]])
+            return Example(ids, None, self._by_position(record, numbers, len(ids)))
+        except KeyError as error:
+            raise UserError(
+                f"{record.place}: the label {error} never occurs in the training data, which has "
+                f"{', '.join(self.labels[:12])}"
+            ) from error
+
+    def _by_position(self, record: Record, numbers: dict[str, int], length: int) -> list[int]:
+        label, mask = record.label or "", record.mask or "1" * len(record.sequence)
+        if not len(label) == len(mask) == len(record.sequence):
+            raise UserError(
+                f"{record.place}: {len(record.sequence)} letters, {len(label)} labels and "
+                f"{len(mask)} of the mask; expected one for each letter"
+            )
+        if self.vocabulary.cut.kind != "characters":
+            raise UserError("labels of positions need tokens.kind=characters")
+        before, _ = self.vocabulary.edges
+        found = [numbers[c] if m == "1" else NOTHING for c, m in zip(label, mask, strict=True)]
+        padded = [*[NOTHING] * before, *found, NOTHING]
+        return padded[:length]
+
+
+def numbers_of(records: Sequence[Record]) -> list[float]:
+    """The labels as numbers.
+
+    Raises:
+        UserError: a label is no number.
+    """
+    try:
+        return [float(record.label or "") for record in records]
+    except ValueError as error:
+        raise UserError(f"a label is no number ({error}); correct it or remove the row") from error
+
+
+def both_strands(records: Sequence[Record]) -> list[Record]:
+    """Every record, then every record read from the other strand."""
+    return [*records, *map(other_strand, records)]

@@ -1,0 +1,78 @@
+"""What a model's answer depends on: attention, and the effect of hiding each token."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from clearhead.biology.answering import scores_of
+from clearhead.biology.model import Loaded, SequenceModel
+from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.readable import in_eval_mode
+from clearhead.errors import UserError
+from clearhead.evaluation.class_scores import probabilities
+
+Floats = NDArray[np.float64]
+
+
+class Explanation(NamedTuple):
+    """Of one sequence: its tokens, and two numbers for each of them, (tokens,)."""
+
+    pieces: list[str]
+    effect: Floats  # how much the answer's probability falls when the token is masked
+    attention: Floats  # mean weight that the token receives from all queries, heads and layers
+
+
+@torch.no_grad()
+def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
+    """Attention weights of one sequence, (layers, h, query, key).
+
+    Raises:
+        UserError: the model has no attention.
+    """
+    blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
+    if not blocks:
+        raise UserError("this model has no attention; explain a Transformer")
+    for block in blocks:
+        block.keep_attention_scores = True
+    try:
+        with in_eval_mode(model):
+            model.hidden(torch.tensor([ids]))
+        found = [block.attention_scores for block in blocks]
+    finally:
+        for block in blocks:
+            block.keep_attention_scores, block.attention_scores = False, None
+    return np.stack([weights[0].double().numpy() for weights in found if weights is not None])
+
+
+def explain(loaded: Loaded, sequence: str) -> Explanation:
+    """Both views of the answer for one sequence; the members are averaged.
+
+    Raises:
+        UserError: the model gives no classes of whole sequences.
+    """
+    config, vocabulary = loaded.config, loaded.vocabulary
+    if not config.labels or config.head == "token":
+        raise UserError("only classes of whole sequences are explained; give another model")
+    ids = vocabulary.encode(sequence)
+    before, after = vocabulary.edges
+    inner = slice(before, len(ids) - after)
+    attention: Any = 0.0
+    effect: Any = 0.0
+    for model in loaded.models:
+        received = attention_of(model, ids).mean(axis=(0, 1, 2))
+        pool = -(-len(ids) // len(received))  # tokens that share a hidden state
+        attention = attention + np.repeat(received / pool, pool)[: len(ids)][inner]
+        effect = effect + _occlusion(model, ids, inner, vocabulary.specials["mask"])
+    count = len(loaded.models)
+    return Explanation(vocabulary.pieces(sequence), effect / count, attention / count)
+
+
+def _occlusion(model: SequenceModel, ids: list[int], inner: slice, mask_id: int) -> Floats:
+    rows = [ids]
+    for position in range(*inner.indices(len(ids))):
+        rows.append([*ids[:position], mask_id, *ids[position + 1 :]])
+    chances = probabilities(np.array(scores_of(model, rows)))
+    answer = int(chances[0].argmax())
+    return chances[0, answer] - chances[1:, answer]

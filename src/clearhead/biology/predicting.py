@@ -1,0 +1,170 @@
+"""Labels with probabilities, numbers, or vectors for sequences in a file, streamed."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.biology.answering import hidden_of, scores_of
+from clearhead.biology.domains import checked, other_strand
+from clearhead.biology.model import Loaded, SequenceModel, load_model
+from clearhead.biology.scale import in_units
+from clearhead.data.sequences import Record
+from clearhead.errors import UserError
+from clearhead.evaluation.class_scores import probabilities
+from clearhead.models import Bert, Esm
+from clearhead.pipelines.embedding import POOLINGS
+from clearhead.pipelines.encoding import Text
+from clearhead.pipelines.text_model import TextModel
+
+Floats = NDArray[np.float64]
+AT_ONCE = 2048  # records
+
+
+class Prediction(NamedTuple):
+    """What a model says of a record.
+
+    `label` is a class, a string with a class for each position, or a number; `chances` the
+    calibrated probabilities, (classes,) or (positions, classes), empty for numbers.
+    """
+
+    name: str
+    label: str
+    chances: Floats
+
+
+class Predictor:
+    """A model directory, ready for records.
+
+    Raises:
+        UserError: while predicting: a record's letters are not those of the model's domain.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded, self.config = loaded, loaded.config
+        self._readers: dict[int, TextModel] = {}
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path, domain: str) -> Self:
+        """From a model directory or a run, for records of a domain.
+
+        Raises:
+            UserError: there is no model, or it is of another domain.
+        """
+        loaded = load_model(directory)
+        if loaded.config.domain != domain:
+            raise UserError(
+                f"{directory} holds a model of {loaded.config.domain}; use `clearhead bio "
+                f"{loaded.config.domain}`"
+            )
+        return cls(loaded)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of what `rows` gives for each record."""
+        if self.config.head == "token":
+            return ["name", "labels", "probabilities"]
+        if not self.config.labels:
+            return ["name", "value"]
+        return ["name", "label", *(f"p({label})" for label in self.config.labels)]
+
+    def rows(self, records: Iterable[Record]) -> Iterator[list[str]]:
+        """One row a record; positions' probabilities are those of the labels given."""
+        for found in self.predict(records):
+            if found.chances.ndim == 2:
+                sure = ",".join(f"{chance:.3f}" for chance in found.chances.max(axis=1))
+                yield [found.name, found.label, sure]
+            else:
+                yield [found.name, found.label, *(f"{chance:.4f}" for chance in found.chances)]
+
+    def predict(self, records: Iterable[Record]) -> Iterator[Prediction]:
+        """One prediction a record, in order; memory holds some thousand records."""
+        if self.config.head == "masked":
+            raise UserError("this model fills in masked tokens; train one on labels first")
+        every = iter(records)
+        while chunk := [checked(r, self.config.domain) for r in islice(every, AT_ONCE)]:
+            yield from self._predict(chunk)
+
+    def _predict(self, records: list[Record]) -> Iterator[Prediction]:
+        every = self.scores(records)
+        if self.config.strands:
+            turned = self.scores([other_strand(record) for record in records])
+            every = [
+                (one + (other[::-1] if one.ndim == 2 else other)) / 2
+                for one, other in zip(every, turned, strict=True)
+            ]
+        labels = np.array(self.config.labels)
+        for record, scores in zip(records, every, strict=True):
+            if not len(labels):
+                value = float(in_units(scores, self.config.scale)[0])
+                yield Prediction(record.name, f"{value:.6g}", np.zeros(0))
+                continue
+            chosen = labels[scores.argmax(axis=-1)]
+            yield Prediction(record.name, "".join(np.atleast_1d(chosen).tolist()), scores)
+
+    def scores(self, records: list[Record]) -> list[Floats]:
+        """Probabilities of classes, or standardised numbers, averaged over the members."""
+        ids = self.encode(records)
+        before = self.loaded.vocabulary.edges[0] if self.config.head == "token" else 0
+        total: list[Any] = [0.0] * len(records)
+        for model in self.loaded.models:
+            for row, found in enumerate(scores_of(model, ids)):
+                if found.ndim == 2:
+                    found = found[before : before + len(records[row].sequence)]
+                if self.config.labels:
+                    found = probabilities(found, self.loaded.temperature)
+                total[row] = total[row] + found / len(self.loaded.models)
+        return total
+
+    def encode(self, records: list[Record]) -> list[list[int]]:
+        """Token ids.
+
+        Raises:
+            UserError: a sequence is longer than the model's positions, or, where the model was
+                trained on aligned sequences, of another length than they.
+        """
+        found = []
+        exact = self.config.length
+        longest = self.config.longest
+        # Rotary positions have no end.
+        endless = self.config.family in ("motif", "convolution") and not exact
+        for record in records:
+            try:
+                ids = self.loaded.vocabulary.encode(record.sequence)
+            except UserError as error:
+                raise UserError(f"{record.place}: {error}") from error
+            if self.config.domain == "cells":
+                ids = self.loaded.vocabulary.fitted(ids, longest)
+            elif not endless and (len(ids) > longest or (exact and len(ids) != exact)):
+                wanted = "exactly" if exact else "at most"
+                raise UserError(
+                    f"{record.place}: {len(ids)} tokens, and this model takes {wanted} "
+                    f"{longest}, special tokens included; cut the sequence"
+                )
+            found.append(ids)
+        return found
+
+    def vectors(self, records: Iterable[Record]) -> Iterator[tuple[str, Floats]]:
+        """A name and a vector for each record: the mean over its true tokens, and members."""
+        every = iter(records)
+        while chunk := [checked(r, self.config.domain) for r in islice(every, AT_ONCE)]:
+            ids = self.encode(chunk)
+            total: list[Any] = [0.0] * len(chunk)
+            for model in self.loaded.models:
+                for row, vector in enumerate(self._pooled(model, ids)):
+                    total[row] = total[row] + vector / len(self.loaded.models)
+            yield from zip((record.name for record in chunk), total, strict=True)
+
+    def _pooled(self, model: SequenceModel, ids: list[list[int]]) -> list[Floats]:
+        before, after = self.loaded.vocabulary.edges
+        if not isinstance(model.encoder, Bert | Esm):
+            found = hidden_of(model, ids)
+            return [hidden[before : len(hidden) - after].mean(axis=0) for hidden in found]
+        if id(model) not in self._readers:  # the native engine, where there is a C compiler
+            self._readers[id(model)] = TextModel(model.encoder, cast(Any, self.loaded.vocabulary))
+        pooling = POOLINGS["inner" if before and after else "mean"]
+        vectors = self._readers[id(model)].read([Text(row) for row in ids], pooling)
+        return [vector.astype(np.float64) for vector in vectors]

@@ -1,0 +1,187 @@
+"""Masked-language-model training on unlabelled sequences: the trainer's task."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from clearhead.biology.building import unlabelled_model
+from clearhead.biology.domains import DOMAINS, read
+from clearhead.biology.model import SequenceModel, load_model, save_model
+from clearhead.biology.recipe import PretrainingRecipe
+from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.labelled_batches import Example, LabelledBatches
+from clearhead.data.labelled_batches import pad as padded
+from clearhead.data.sequences import Columns
+from clearhead.data.span_masking import VISIBLE, Hidden, Spans, hide_spans
+from clearhead.decoding.readable import in_eval_mode
+from clearhead.errors import UserError
+from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.objective import Losses
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.task import Metric, TaskDescription, ValidationResult
+
+DEV_WINDOWS = 500
+SCORE = Metric("accuracy", "accuracy", "Share of masked tokens predicted", 4)
+ABOUT = """\
+{title} encoder trained with clearhead to fill in masked tokens. Fine-tune it with
+`clearhead bio {domain} train DATA --set model.path=DIRECTORY`."""
+
+
+class Windows(NamedTuple):
+    """Sequences cut into windows of tokens: for training, and held out."""
+
+    train: list[Example]
+    dev: list[Example]
+
+
+class MaskedBatches(Iterator[Hidden]):
+    """An endless walk through windows with other spans hidden in every epoch."""
+
+    def __init__(self, plain: LabelledBatches, spans: Spans) -> None:
+        self.plain, self.spans = plain, spans
+        self.state, self.restore = plain.state, plain.restore
+
+    @property
+    def epoch(self) -> int:
+        """How often all of it was seen."""
+        return self.plain.epoch
+
+    def __next__(self) -> Hidden:
+        seeds = (self.plain.seed, self.plain.epoch, self.plain.index)
+        return hide_spans(next(self.plain).ids, self.spans, *seeds)
+
+
+class MaskedSequences:
+    """Masked tokens, from the tokens on both sides of them."""
+
+    predicts_tokens = False
+
+    def __init__(
+        self, recipe: PretrainingRecipe, run: RunDirectory, settings: DeviceSettings
+    ) -> None:
+        self.recipe = recipe
+        self.vocabulary = self._vocabulary(run)
+        self.model = unlabelled_model(recipe, self.vocabulary)
+        windows = self._windows(run)
+        specials, masking = self.vocabulary.specials, recipe.masking
+        ordinary = np.setdiff1d(np.arange(len(self.vocabulary.tokens)), list(specials.values()))
+        span = masking.span or self.vocabulary.overlap
+        self.spans = Spans(masking.share, span, specials["mask"], ordinary)
+        r = recipe.run
+        pad_id = self.model.config.encoder.pad_id
+        plain = LabelledBatches(windows.train, r.batch_tokens, r.batch_texts, r.seed, pad_id)
+        self.batches, self.dev = MaskedBatches(plain, self.spans), windows.dev
+
+    @classmethod
+    def check(cls, recipe: PretrainingRecipe) -> None:
+        """Refuse a file that cannot be read before a run directory is touched."""
+        data = recipe.data
+        for _ in read(data.train, Columns(data.sequence), data.domain):
+            pass
+
+    @property
+    def description(self) -> TaskDescription:
+        """Names for the log and the model's README.md."""
+        domain = self.recipe.data.domain
+        title = DOMAINS[domain].title
+        about = ABOUT.format(title=title, domain=domain)
+        command = f"clearhead bio {domain} embed"
+        return TaskDescription(
+            f"{title} encoder", about, "masked tokens", "windows", command, SCORE
+        )
+
+    def losses(self, model: SequenceModel, batch: Hidden) -> Losses:
+        """Cross-entropy of the hidden tokens; the head is computed at these alone."""
+        device = next(model.parameters()).device
+        ids, labels = (torch.from_numpy(side).to(device) for side in batch)
+        wanted = labels != VISIBLE
+        # (batch, seq_len, d_model) -> (hidden tokens, d_model) -> (hidden tokens, vocab_size)
+        scores = model.head(model.hidden(ids)[wanted], None).float()
+        loss = F.cross_entropy(scores, labels[wanted], reduction="sum")
+        return Losses(loss, loss.detach(), max(1, int(wanted.sum())))
+
+    @torch.inference_mode()
+    def validate(self, model: SequenceModel, samples: int) -> ValidationResult:
+        """Loss and accuracy on held-out windows, the same spans hidden every time."""
+        loss, right, count = 0.0, 0, 0
+        with in_eval_mode(model):
+            for number in range(0, len(self.dev), 64):
+                ids = padded(self.dev[number : number + 64], model.config.encoder.pad_id).ids
+                hidden, labels = hide_spans(ids, self.spans, number)
+                wanted = torch.from_numpy(labels) != VISIBLE
+                device = next(model.parameters()).device
+                states = model.hidden(torch.from_numpy(hidden).to(device)).cpu()[wanted]
+                scores = model.head(states.to(device), None).float().cpu()
+                truth = torch.from_numpy(labels)[wanted]
+                loss += float(F.cross_entropy(scores, truth, reduction="sum"))
+                right += int((scores.argmax(-1) == truth).sum())
+                count += len(truth)
+        return ValidationResult(
+            loss / max(1, count), len(self.dev), {"accuracy": right / max(1, count)}, []
+        )
+
+    def save(self, model: SequenceModel, directory: Path) -> None:
+        """A model directory."""
+        save_model(model, self.vocabulary, directory)
+
+    def new_model(self) -> SequenceModel:
+        """A model of the same shape."""
+        return SequenceModel(self.model.config)
+
+    def summary(self) -> str:
+        """What is learned from."""
+        return (
+            f"{len(self.batches.plain.examples):,} windows, {len(self.dev):,} held out, "
+            f"vocabulary {len(self.vocabulary.tokens):,}, spans of {self.spans.length} masked"
+        )
+
+    def _vocabulary(self, run: RunDirectory) -> Vocabulary:
+        path = self.recipe.model.path
+        if run.resumable:
+            return Vocabulary.load(run.data)
+        if path:
+            vocabulary = load_model(path).vocabulary
+        else:
+            rules = DOMAINS[self.recipe.data.domain]
+            vocabulary = rules.vocabulary(self.recipe.tokens, self._sequences())
+        if "mask" not in vocabulary.specials:
+            raise UserError("the vocabulary has no mask token; choose another model.path")
+        vocabulary.save(run.data)
+        return vocabulary
+
+    def _sequences(self) -> Iterator[str]:
+        data = self.recipe.data
+        for record in read(data.train, Columns(data.sequence), data.domain):
+            yield record.sequence
+
+    def _windows(self, run: RunDirectory) -> Windows:
+        """Windows of at most model.max_length tokens; every hundredth is held out."""
+        path = run.data / "windows.npz"
+        if path.exists():
+            with np.load(path) as stored:
+                rows: Sequence[Any] = np.split(stored["ids"], stored["ends"])
+        else:
+            rows = [np.array(row) for text in self._sequences() for row in self._cut(text)]
+            run.data.mkdir(parents=True, exist_ok=True)
+            ends = np.cumsum([len(row) for row in rows])[:-1]
+            np.savez(path, ids=np.concatenate(rows), ends=ends)
+        every = max(2, min(100, len(rows) // 2), -(-len(rows) // DEV_WINDOWS))
+        examples = [Example(row.tolist(), None, [0]) for row in rows]
+        dev = examples[::every]
+        train = [example for number, example in enumerate(examples) if number % every]
+        if not train:
+            raise UserError(f"{self.recipe.data.train} gives one window alone; give more sequence")
+        return Windows(train, dev)
+
+    def _cut(self, text: str) -> Iterator[list[int]]:
+        before, after = self.vocabulary.edges
+        ids = self.vocabulary.encode(text)
+        first, last = ids[:before], ids[len(ids) - after :]
+        inner = ids[before : len(ids) - after]
+        room = min(self.recipe.model.max_length, self.model.config.encoder.seq_len) - before - after
+        for start in range(0, len(inner), room):
+            yield [*first, *inner[start : start + room], *last]

@@ -1,0 +1,1 @@
+"""Proteins: the effect of substitutions."""

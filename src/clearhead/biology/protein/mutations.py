@@ -1,0 +1,79 @@
+"""Which substitutions a masked language model finds plausible, without any label.
+
+Masked marginals (Meier et al. 2021): hide a position, and compare the probability of another
+residue there with that of the residue that stood there.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.biology.answering import scores_of
+from clearhead.biology.model import Loaded
+from clearhead.errors import UserError
+from clearhead.evaluation.class_scores import probabilities
+
+RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
+_FORM = re.compile(r"([A-Z])(\d+)([A-Z])")
+Floats = NDArray[np.float64]
+
+
+def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
+    r"""Log-odds of every residue at every position.
+
+    .. math:: \log p(x_t = a \mid x_{\setminus t}) - \log p(x_t = w_t \mid x_{\setminus t})
+
+    with :math:`w_t` the residue of the wild type.
+
+    Shape: -> (positions, 20), columns in the order of `RESIDUES`; the wild type has 0
+
+    Raises:
+        UserError: the model predicts no masked tokens, or the sequence is longer than it reads.
+    """
+    config, vocabulary = loaded.config, loaded.vocabulary
+    if config.head != "masked":
+        raise UserError("substitutions need a masked language model: an ESM-2, or one of pretrain")
+    ids, before = vocabulary.encode(sequence), vocabulary.edges[0]
+    if len(ids) > config.encoder.seq_len:
+        raise UserError(
+            f"the sequence has {len(ids)} tokens and the model reads {config.encoder.seq_len}; "
+            "give a domain of it"
+        )
+    hidden = []
+    for position in range(before, before + len(sequence)):
+        hidden.append([*ids[:position], vocabulary.specials["mask"], *ids[position + 1 :]])
+    found = scores_of(loaded.models[0], hidden)
+    at_mask = np.stack([row[before + t] for t, row in enumerate(found)])
+    logs = np.log(np.maximum(probabilities(at_mask), 1e-300))
+    columns = [vocabulary.ids[residue] for residue in RESIDUES]
+    wild = logs[np.arange(len(sequence)), ids[before : before + len(sequence)]]
+    return logs[:, columns] - wild[:, None]
+
+
+def score_of(marginals: Floats, sequence: str, mutant: str) -> float:
+    """The score of a mutant such as `A24G` or `A24G:T31S`, positions counted from 1: a sum.
+
+    Raises:
+        UserError: another form, or the sequence has another residue at that position.
+    """
+    total = 0.0
+    for part in mutant.split(":"):
+        match = _FORM.fullmatch(part.strip())
+        if not match or match[3] not in RESIDUES:
+            raise UserError(f"{part!r} is no substitution; write it as A24G, several as A24G:T31S")
+        position = int(match[2])
+        if not 1 <= position <= len(sequence) or sequence[position - 1] != match[1]:
+            there = sequence[position - 1] if 1 <= position <= len(sequence) else "nothing"
+            raise UserError(f"{part}: the sequence has {there} at {position}, not {match[1]}")
+        total += float(marginals[position - 1, RESIDUES.index(match[3])])
+    return total
+
+
+def table(marginals: Floats, sequence: str) -> Sequence[list[str]]:
+    """One row a position: number, wild type, the twenty scores."""
+    return [
+        [str(number), residue, *(f"{score:.3f}" for score in row)]
+        for number, (residue, row) in enumerate(zip(sequence, marginals, strict=True), start=1)
+    ]

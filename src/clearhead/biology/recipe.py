@@ -1,0 +1,145 @@
+"""What a biological training run is made of: the record that `--set section.key=value` changes."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from clearhead.biology.model import Domain, Linear
+from clearhead.training.device_settings import Precision
+from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section
+from clearhead.training.schedule import Shape
+
+Answer = Literal["auto", "classes", "positions", "number"]
+Metric = Literal["matthews", "accuracy", "macro_f1", "spearman", "loss"]
+
+
+class BiologyData(Data):
+    """Where sequences and labels come from."""
+
+    domain: Domain = "dna"
+    answer: Answer = Field("auto", description="a class, a class for each position, or a number")
+    sequence: str = Field("", description="column of sequences; empty: the usual names")
+    label: str = Field("", description="column of labels; empty: the usual names")
+    split: str = Field("", description="column that says train, valid or test")
+    dev_share: float = Field(
+        0.1, gt=0, lt=1, description="held out of train for validation and calibration"
+    )
+
+
+class Tokens(Section):
+    """How sequences are cut into tokens."""
+
+    kind: Literal["auto", "characters", "kmers", "bpe", "genes"] = "auto"
+    k: int = Field(6, description="bases of a k-mer, 3 to 6")
+    step: int = Field(1, gt=0, description="1: overlapping k-mers; k: cut into k-mers")
+    size: int = Field(512, ge=16, description="of a learned BPE vocabulary")
+
+
+class BiologyModel(Section):
+    """The sizes, or a model whose encoder is fine-tuned and decides them."""
+
+    path: str = Field("", description="a pre-trained model: ours, DNABERT, ESM-2, Geneformer")
+    kind: Literal["transformer", "convolution"] = Field(
+        "transformer", description="convolution: the small CNN that benchmarks compare with"
+    )
+    d_model: int = Field(64, gt=0)
+    layers: int = Field(2, gt=0)
+    h: int = Field(4, gt=0)
+    d_ff: int = Field(128, gt=0)
+    token_width: int = Field(16, gt=0, description="of a token before its window is read")
+    motif: int = Field(9, gt=0, description="tokens in the window of a motif; 1: the token alone")
+    dropout: float = Field(0.2, ge=0, lt=1)
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    head_dropout: float = Field(0.2, ge=0, lt=1)
+    layout: Literal["auto", "aligned", "free"] = Field(
+        "auto", description="aligned: position t means the same in every sequence"
+    )
+    pool: int = Field(1, gt=0, description="neighbouring positions of aligned sequences in one")
+    linear: Linear = Field("", description="a linear model of the tokens, added to the scores")
+    logarithm: Literal["auto", "yes", "no"] = Field(
+        "auto", description="learn the logarithm of numbers; auto: if few are large"
+    )
+    max_length: int = Field(1024, gt=2, description="tokens; longer sequences are cut")
+
+
+class Augment(Section):
+    """Changes to training sequences that must not change the answer."""
+
+    noise: float = Field(0.1, ge=0, lt=1, description="share of tokens masked or replaced")
+    both_strands: bool = Field(False, description="DNA: learn from and average both strands")
+
+
+class BiologyOptimizer(Optimizer):
+    """Adam with decoupled weight decay and a cosine schedule."""
+
+    schedule: Shape = "cosine"
+    peak_lr: float = Field(1e-3, gt=0)
+    warmup: int = Field(50, ge=0, description="steps")
+    betas: tuple[float, float] = (0.9, 0.99)
+    eps: float = Field(1e-8, gt=0)
+    weight_decay: float = Field(0.02, ge=0)
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    balanced: bool = Field(False, description="rare classes weigh as much as frequent ones")
+
+
+class BiologyRun(Run):
+    """With what concerns labelled sequences."""
+
+    epochs: float = Field(20, gt=0, description="passes over the data; they decide run.steps")
+    min_steps: int = Field(400, gt=0, description="however small the data")
+    steps: int = Field(0, ge=0, description="0: as many as run.epochs gives")
+    batch_tokens: int = Field(8192, gt=0, description="the most tokens of a batch, with padding")
+    batch_texts: int = Field(64, gt=0, description="the most sequences of a batch")
+    precision: Precision = "fp32"
+    eval_every: int = Field(0, ge=0, description="steps; 0: ten times in the run")
+    save_every: int = Field(0, ge=0, description="steps; 0: as run.eval_every")
+    metric: Metric = Field("matthews", description="what `best` and patience go by")
+    average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")
+    samples: int = Field(0, ge=0, description="wrong answers shown at each evaluation")
+    members: int = Field(1, gt=0, description="models whose probabilities are averaged")
+
+
+class BiologyRecipe(Recipe):
+    """Learn labels of sequences."""
+
+    task: Literal["biology"] = "biology"
+    data: BiologyData = BiologyData()
+    tokens: Tokens = Tokens()
+    model: BiologyModel = BiologyModel()
+    augment: Augment = Augment()
+    optimizer: BiologyOptimizer = BiologyOptimizer()
+    run: BiologyRun = BiologyRun()
+
+
+class Masking(Section):
+    """Which tokens masked-language-model training hides."""
+
+    share: float = Field(0.15, gt=0, lt=1)
+    span: int = Field(0, ge=0, description="tokens masked together; 0: as the tokens overlap")
+
+
+class PretrainingModel(BiologyModel):
+    """Windows of a genome are short; a protein or a short sequence is one window."""
+
+    dropout: float = Field(0.1, ge=0, lt=1)
+    max_length: int = Field(128, gt=2, description="tokens of a window")
+
+
+class PretrainingRun(BiologyRun):
+    """What `best` goes by: the perplexity."""
+
+    steps: int = Field(2000, gt=0)
+    metric: Literal["loss", "accuracy"] = Field("loss", description="what `best` goes by")
+    average: int = Field(0, ge=0, description="snapshots averaged into the final model; 0: none")
+
+
+class PretrainingRecipe(Recipe):
+    """Learn to fill in masked tokens of unlabelled sequences."""
+
+    task: Literal["biology-masked"] = "biology-masked"
+    data: BiologyData = BiologyData()
+    tokens: Tokens = Tokens()
+    model: PretrainingModel = PretrainingModel()
+    masking: Masking = Masking()
+    optimizer: BiologyOptimizer = BiologyOptimizer()
+    run: PretrainingRun = PretrainingRun()

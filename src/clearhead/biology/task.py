@@ -1,0 +1,190 @@
+"""Learning the labels of sequences: the trainer's task."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from clearhead.biology.answering import scores_of
+from clearhead.biology.building import new_model
+from clearhead.biology.domains import DOMAINS
+from clearhead.biology.examples import Encoder, Parts, both_strands, numbers_of, read_parts
+from clearhead.biology.linear_part import PairWeights, PositionWeights
+from clearhead.biology.model import SequenceModel, load_model, save_model
+from clearhead.biology.recipe import BiologyRecipe
+from clearhead.biology.scale import standardised
+from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.labelled_batches import NOTHING, LabelledBatch, LabelledBatches
+from clearhead.data.sequences import Record
+from clearhead.evaluation.class_scores import class_scores, spearman
+from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.objective import Losses
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.task import Metric, TaskDescription, ValidationResult
+from clearhead.training.tasks.labelled_examples import Examples, load_examples, save_examples
+
+ABOUT = "{title} model trained with clearhead; predicts {what}. Use it with `{command} DIRECTORY`."
+SCORES = {
+    "accuracy": Metric("accuracy", "accuracy", "Share of correct answers", 4),
+    "macro_f1": Metric("macro_f1", "macro F1", "Macro F1: the mean over the classes", 4),
+    "matthews": Metric("matthews", "Matthews", "Matthews correlation", 4),
+    "spearman": Metric("spearman", "Spearman", "Spearman correlation", 4),
+}
+
+
+class LabelledSequences:
+    """A class for a sequence, a class for each position, or a number."""
+
+    predicts_tokens = False
+
+    def __init__(self, recipe: BiologyRecipe, run: RunDirectory, settings: DeviceSettings) -> None:
+        self.recipe, self.settings = recipe, settings
+        self.parts = self._parts(run)
+        self.vocabulary = self._vocabulary(run)
+        self.model = new_model(recipe, self.parts, self.vocabulary)
+        config = self.model.config
+        encode = Encoder(self.vocabulary, self.parts.labels, self.parts.answer, config.longest)
+        train = self.parts.train
+        self.train_records = both_strands(train) if config.strands else train
+        self.dev = encode(self.parts.dev)
+        self.values = self._values(self.train_records)
+        self.weights = self._weights()
+        examples = encode(self.train_records)
+        if isinstance(self.model.linear, PositionWeights | PairWeights):
+            ids = self.model.read(torch.tensor([example.ids for example in examples]))
+            classes = torch.tensor([example.targets[0] for example in examples])
+            self.model.linear.fit(ids.numpy(), classes if self.values is None else self.values)
+        r = recipe.run
+        self.batches = LabelledBatches(
+            examples, r.batch_tokens, r.batch_texts, r.seed,
+            config.encoder.pad_id,
+        )  # fmt: skip
+
+    @classmethod
+    def check(cls, recipe: BiologyRecipe) -> None:
+        """Refuse files that cannot be used before a run directory is touched."""
+        read_parts(recipe.data, recipe.run.seed)
+
+    @property
+    def description(self) -> TaskDescription:
+        """Names for the log and the model's README.md."""
+        labels, domain = self.parts.labels, self.recipe.data.domain
+        what = ", ".join(labels[:20]) if labels else "a number"
+        title, command = DOMAINS[domain].title, f"clearhead bio {domain} predict"
+        about = ABOUT.format(title=title, what=what, command=command)
+        usual = "matthews" if labels else "spearman"
+        score = SCORES.get(self.recipe.run.metric, SCORES[usual])
+        return TaskDescription(f"{title} classifier", about, "labels", "sequences", command, score)
+
+    def losses(self, model: Any, batch: LabelledBatch) -> Losses:
+        """Cross-entropy of classes, squared error of standardised numbers; summed."""
+        device = next(model.parameters()).device
+        ids = self._noisy(torch.from_numpy(batch.ids).to(device))
+        apart = isinstance(model.linear, PairWeights)
+        output = (model.without_linear(ids) if apart else model(ids)).float()
+        targets = torch.from_numpy(batch.targets).to(device)
+        if self.values is not None:
+            loss = (output[:, 0] - self.values.to(device)[targets]).square().sum()
+            return Losses(loss, loss.detach(), len(targets))
+        flat, wanted = output.flatten(0, -2), targets.flatten()
+        smoothing = self.recipe.optimizer.label_smoothing
+        smoothed = F.cross_entropy(
+            flat, wanted, self.weights.to(device), ignore_index=NOTHING, reduction="sum",
+            label_smoothing=smoothing,
+        )  # fmt: skip
+        plain = F.cross_entropy(flat, wanted, ignore_index=NOTHING, reduction="sum").detach()
+        return Losses(smoothed, plain, max(1, int((wanted != NOTHING).sum())))
+
+    def validate(self, model: SequenceModel, samples: int) -> ValidationResult:
+        """Scores on the held-out records."""
+        found = scores_of(model, [example.ids for example in self.dev])
+        if not self.parts.labels:
+            truth = standardised(np.array(numbers_of(self.parts.dev)), model.config.scale)
+            said = np.array(found)[:, 0]
+            loss = float(np.square(truth - said).mean())
+            return ValidationResult(loss, len(truth), {"spearman": spearman(truth, said)}, [])
+        logits = np.concatenate([np.atleast_2d(row) for row in found])
+        labels = np.concatenate([np.array(example.targets) for example in self.dev])
+        counted = labels != NOTHING
+        logits, labels = logits[counted], labels[counted]
+        loss = float(F.cross_entropy(torch.from_numpy(logits), torch.from_numpy(labels)))
+        return ValidationResult(
+            loss, len(self.dev), class_scores(self.parts.labels, labels, logits), []
+        )
+
+    def save(self, model: SequenceModel, directory: Path) -> None:
+        """A model directory."""
+        save_model(model, self.vocabulary, directory)
+
+    def new_model(self) -> SequenceModel:
+        """A model of the same shape."""
+        return SequenceModel(self.model.config)
+
+    def summary(self) -> str:
+        """What is learned from."""
+        epochs = self.recipe.run.steps * self.recipe.run.accumulate / self.batches.batches_an_epoch
+        labels = self.parts.labels
+        what = f"{len(labels)} classes ({', '.join(labels[:10])})" if labels else "numbers"
+        return (
+            f"{len(self.batches.examples):,} sequences, {epochs:.1f} epochs, {what}, "
+            f"{len(self.dev):,} held out"
+        )
+
+    def _noisy(self, ids: Tensor) -> Tensor:
+        """Some tokens masked, as many replaced at random: no single letter can be relied on."""
+        rate = self.recipe.augment.noise
+        if not rate:
+            return ids
+        specials = self.vocabulary.specials
+        ordinary = torch.ones(len(self.vocabulary.tokens), dtype=torch.bool)
+        ordinary[list(specials.values())] = False
+        tokens = ordinary.nonzero()[:, 0].to(ids.device)
+        chosen = (torch.rand(ids.shape, device=ids.device) < rate) & ordinary.to(ids.device)[ids]
+        others = tokens[torch.randint(len(tokens), ids.shape, device=ids.device)]
+        masks = torch.full_like(ids, specials["mask"])
+        drawn = torch.where(torch.rand(ids.shape, device=ids.device) < 0.5, masks, others)
+        return torch.where(chosen, drawn, ids)
+
+    def _parts(self, run: RunDirectory) -> Parts:
+        if run.resumable:
+            kept = load_examples(run, Record)
+            return Parts(*kept, self.recipe.data.answer)
+        parts = read_parts(self.recipe.data, self.recipe.run.seed)
+        save_examples(Examples(parts.train, parts.dev, parts.labels), run)
+        return parts
+
+    def _vocabulary(self, run: RunDirectory) -> Vocabulary:
+        if run.resumable:
+            return Vocabulary.load(run.data)
+        sequences = (record.sequence for record in self.parts.train)
+        rules = DOMAINS[self.recipe.data.domain]
+        vocabulary = rules.vocabulary(self.recipe.tokens, sequences)
+        if self.recipe.model.path:
+            vocabulary = load_model(self.recipe.model.path).vocabulary
+        vocabulary.save(run.data)
+        return vocabulary
+
+    def _values(self, records: list[Record]) -> Tensor | None:
+        """Numbers in units of their deviation in training; none where labels are classes."""
+        if self.parts.labels:
+            return None
+        values = standardised(np.array(numbers_of(records)), self.model.config.scale)
+        return torch.from_numpy(values).float()
+
+    def _weights(self) -> Tensor:
+        """Of the classes in the loss: 1, or the inverse of their shares where balanced."""
+        labels = self.parts.labels
+        if not self.recipe.optimizer.balanced or not labels:
+            return torch.ones(max(1, len(labels)))
+        every = Counter(chain.from_iterable(self._labels_of(r) for r in self.parts.train))
+        return torch.tensor([every.total() / len(labels) / every[label] for label in labels])
+
+    def _labels_of(self, record: Record) -> Iterable[str]:
+        label = record.label or ""
+        return label if self.parts.answer == "positions" else [label]

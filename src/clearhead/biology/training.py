@@ -1,0 +1,167 @@
+"""From a file of labelled sequences to a calibrated model directory."""
+
+import copy
+import logging
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+from clearhead.biology.calibration import calibrate, refit_linear_part, weigh_pairs
+from clearhead.biology.domains import DOMAINS, FINE_TUNING, length_of
+from clearhead.biology.examples import Parts, read_parts
+from clearhead.biology.pretraining import MaskedSequences
+from clearhead.biology.recipe import BiologyRecipe, BiologyRun, PretrainingRecipe
+from clearhead.biology.task import LabelledSequences
+from clearhead.errors import UserError
+from clearhead.files import atomic_write
+from clearhead.training import console, session
+from clearhead.training.recipe_file import build_recipe, dump_recipe, load_recipe
+from clearhead.training.tasks import register
+
+log = logging.getLogger("clearhead.train")
+Values = dict[str, Any]
+
+register("biology", BiologyRecipe, LabelledSequences)
+register("biology-masked", PretrainingRecipe, MaskedSequences)
+
+
+def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
+    """The whole recipe: what the user gives, on top of what suits the data.
+
+    Raises:
+        UserError: as the readers, or a key that is unknown.
+    """
+    if values.get("task") == "biology-masked":
+        return _of_pretraining(values)
+    given = _built(values)
+    parts = read_parts(given.data, given.run.seed)
+    aligned = is_aligned(given, parts)
+    metric = "loss" if parts.answer == "number" else "matthews"
+    usual = DOMAINS[given.data.domain].defaults
+    suited = usual.get(parts.answer) or usual.get("aligned" if aligned else "free") or {}
+    suited = _merged({"run": {"metric": metric}}, suited)
+    if given.model.path:
+        suited = _merged(suited, FINE_TUNING)
+    decided = {
+        "data": {"answer": parts.answer},
+        "model": {"layout": "aligned" if aligned else "free"},
+    }
+    merged = _merged(_merged(suited, values), decided)
+    return with_steps(_built(merged), parts)
+
+
+def is_aligned(given: BiologyRecipe, parts: Parts) -> bool:
+    """Whether position t means the same in every sequence: all have the same length."""
+    if given.model.layout != "auto":
+        return given.model.layout == "aligned"
+    lengths = {len(record.sequence) for record in parts.train}
+    letters = given.data.domain != "cells" and given.tokens.kind != "bpe"
+    return letters and len(lengths) == 1 and parts.answer != "positions"
+
+
+def _of_pretraining(values: Values) -> PretrainingRecipe:
+    recipe = build_recipe(values, "the recipe")
+    assert isinstance(recipe, PretrainingRecipe)
+    return recipe.model_copy(update={"run": _with_evaluations(recipe.run, recipe.run.steps)})
+
+
+def with_steps(recipe: BiologyRecipe, parts: Parts) -> BiologyRecipe:
+    """The recipe with run.epochs turned into steps, and ten evaluations in the run."""
+    r = recipe.run
+    copies = 2 if recipe.augment.both_strands else 1
+    domain, longest = recipe.data.domain, recipe.model.max_length
+    tokens = copies * sum(min(length_of(p, domain), longest) for p in parts.train)
+    batches = max(copies * len(parts.train) / r.batch_texts, 1.05 * tokens / r.batch_tokens)
+    steps = r.steps or max(r.min_steps, math.ceil(r.epochs * batches))
+    return recipe.model_copy(update={"run": _with_evaluations(r, steps)})
+
+
+def _with_evaluations(run: BiologyRun, steps: int) -> BiologyRun:
+    every = run.eval_every or max(1, steps // 10)
+    save = run.save_every or every
+    return run.model_copy(update={"steps": steps, "eval_every": every, "save_every": save})
+
+
+def _built(values: Values) -> BiologyRecipe:
+    recipe = build_recipe(values | {"task": "biology"}, "the recipe")
+    assert isinstance(recipe, BiologyRecipe)
+    return recipe
+
+
+def start(recipe: BiologyRecipe | PretrainingRecipe, root: Path) -> Path:
+    """A new run in an empty directory; returns the directory of the finished model."""
+    if isinstance(recipe, PretrainingRecipe):
+        return pretrain(recipe, root)
+    return train(recipe, root)
+
+
+def _merged(below: Values, above: Values) -> Values:
+    """Sections of both; a key of `above` counts."""
+    found = copy.deepcopy(below)
+    for section, keys in above.items():
+        found[section] = {**found.get(section, {}), **keys} if isinstance(keys, dict) else keys
+    return found
+
+
+def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
+    """Train every member and calibrate them; returns the directory of the finished model.
+
+    Each member has its own seed, and its own records held out.
+    """
+    best = root / "best"
+    if recipe.run.members == 1:
+        _one(recipe, root, resume)
+        refit_linear_part([root])
+        weigh_pairs([root])
+        calibrate([root], best)
+        return best
+    if not resume:
+        _begin(recipe, root)
+    runs = [root / f"run-{number}" for number in range(1, recipe.run.members + 1)]
+    for number, run in enumerate(runs):
+        seed = recipe.run.model_copy(update={"seed": recipe.run.seed + number})
+        member = recipe.model_copy(update={"run": seed})
+        log.info("member %d of %d", number + 1, len(runs))
+        _one(member, run, (run / "config.yaml").exists() and resume)
+    refit_linear_part(runs)
+    weigh_pairs(runs)
+    for number, run in enumerate(runs, start=1):
+        shutil.copytree(run / "best", best / f"member-{number}", dirs_exist_ok=True)
+    calibrate(runs, best)
+    return best
+
+
+def pretrain(recipe: PretrainingRecipe, root: Path, resume: bool = False) -> Path:
+    """Learn to fill in masked tokens; returns the directory of the finished model."""
+    _one(recipe, root, resume)
+    return root / "best"
+
+
+def _begin(recipe: BiologyRecipe, root: Path) -> None:
+    if root.exists() and any(root.iterdir()):
+        raise UserError(f"{root} is not an empty directory; choose another --run-dir, or --resume")
+    atomic_write(root / "config.yaml", dump_recipe(recipe))
+
+
+def _one(recipe: Any, root: Path, resume: bool) -> None:
+    began = session.resume(root, recipe) if resume else session.start(recipe, root)
+    with console.kept(began.run.log):
+        began.train()
+
+
+def resume(root: Path) -> Path:
+    """Go on with a run of `train` that was stopped.
+
+    Raises:
+        UserError: there is no run in that directory.
+    """
+    config = root / "config.yaml"
+    if not config.exists():
+        raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
+    recipe = load_recipe(str(config))
+    if isinstance(recipe, PretrainingRecipe):
+        return pretrain(recipe, root, resume=True)
+    if not isinstance(recipe, BiologyRecipe):
+        raise UserError(f"{root} holds a run of another kind; use `clearhead train --resume`")
+    return train(recipe, root, resume=True)

@@ -1,0 +1,178 @@
+"""Argument checks of the blocks: each error is one line naming the argument and its shape.
+
+They read shapes and dtypes only, never values, so they cost nothing measurable and a GPU need
+not wait for them.
+"""
+
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from clearhead.errors import UserError
+
+
+def separate_features(*arguments: Any) -> tuple[Any, ...]:
+    """The number of features among a constructor's arguments (or None), then the others.
+
+    Some teaching code writes ``Encoder(features, layers)`` where other code writes
+    ``Encoder(layers)``. The features are the only whole number above 1; the arguments after
+    them move up by one, and the last becomes None.
+    """
+    found = [i for i, value in enumerate(arguments) if type(value) is int and value > 1]
+    if len(found) != 1 or arguments[1] is None:
+        return None, *arguments
+    (index,) = found
+    return arguments[index], *arguments[:index], *arguments[index + 1 :], None
+
+
+def check_ids(name: str, ids: Tensor) -> None:
+    """Token ids of a batch: integers of shape (batch, seq_len).
+
+    Raises:
+        UserError: another dtype or number of axes.
+    """
+    check_integers(name, ids)
+    if ids.dim() != 2:
+        hint = f"; add the batch axis: {name}.unsqueeze(0)" if ids.dim() == 1 else ""
+        _refuse(name, ids, "token ids of shape (batch, seq_len)" + hint)
+
+
+def check_integers(name: str, ids: Tensor) -> None:
+    """Token ids of any shape.
+
+    Raises:
+        UserError: another dtype than int32 or int64.
+    """
+    if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32):
+        _refuse(name, ids, "integer token ids (torch.int64), as a tokenizer returns them")
+
+
+def check_sequence(name: str, x: Tensor, d_model: int | None = None) -> None:
+    """A batch of sequences of vectors: floating-point, (batch, seq_len, d_model).
+
+    Raises:
+        UserError: another dtype, number of axes or last dimension.
+    """
+    shape = x.shape
+    fits = len(shape) == 3 and shape[2] == (d_model or shape[2]) and x.is_floating_point()
+    if not fits:
+        width = "d_model" if d_model is None else f"d_model={d_model}"
+        hint = f"; add the batch axis: {name}.unsqueeze(0)" if x.dim() == 2 else ""
+        _refuse(name, x, f"floating-point vectors of shape (batch, seq_len, {width})" + hint)
+
+
+def check_decode(encoder_output: Tensor, tgt: Tensor) -> None:
+    """The two sequences of `Transformer.decode`: vectors of the source, ids of the target.
+
+    Raises:
+        UserError: one has another dtype or number of axes, for example because they are swapped.
+    """
+    try:
+        check_sequence("encoder_output", encoder_output)
+        check_ids("tgt", tgt)
+    except UserError as error:
+        order = "the order is decode(encoder_output, src_mask, tgt, tgt_mask)"
+        raise UserError(f"{error}; {order}") from error
+
+
+def check_features(name: str, x: Tensor, features: int) -> None:
+    """Vectors with any leading axes: floating-point, (..., features).
+
+    A norm with one alpha in all has `features` 1 and takes vectors of any width.
+
+    Raises:
+        UserError: another dtype or last dimension.
+    """
+    wrong_width = features > 1 and (not x.shape or x.shape[-1] != features)
+    if wrong_width or not x.is_floating_point():
+        _refuse(name, x, f"floating-point vectors whose last dimension is {features}")
+
+
+def check_positions(x: Tensor, start: int, seq_len: int, d_model: int) -> None:
+    """A sequence that fits into `seq_len` positions from `start` on.
+
+    Raises:
+        UserError: another shape, or too long.
+    """
+    check_sequence("x", x, d_model)
+    end = start + x.shape[1]
+    if end > seq_len:
+        raise UserError(
+            f"the sequence has {end} positions but seq_len={seq_len}; "
+            "shorten or split the input, or build the model with a larger seq_len"
+        )
+
+
+def check_dot_product(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Queries and keys of one width, and one value for each key.
+
+    Raises:
+        UserError: the last dimensions or the numbers of keys and values disagree.
+    """
+    if query.shape[-1] != key.shape[-1]:
+        raise UserError(
+            f"the query has shape {_shape(query)} and the key {_shape(key)}; "
+            "expected the same last dimension d_k"
+        )
+    if key.shape[-2:-1] != value.shape[-2:-1]:
+        raise UserError(
+            f"the key has shape {_shape(key)} and the value {_shape(value)}; "
+            "expected one value for each key: the same dimension before the last"
+        )
+
+
+def check_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, d_model: int, h: int
+) -> None:
+    """The inputs of multi-head attention: one batch, one value for each key, a mask that fits.
+
+    Raises:
+        UserError: a shape that does not fit, with the shapes of all that disagree.
+    """
+    check_sequence("q", q, d_model)
+    if k is not q:
+        check_sequence("k", k, d_model)
+    if v is not k:
+        check_sequence("v", v, d_model)
+    (batch, query, _), (k_batch, key, _), (v_batch, value, _) = q.shape, k.shape, v.shape
+    if not batch == k_batch == v_batch:
+        raise UserError(
+            f"batch sizes disagree: q has {batch}, k has {k_batch}, v has {v_batch}; "
+            "give the same number of sentences to all three"
+        )
+    if key != value:
+        raise UserError(f"k has {key} positions and v has {value}; each key needs its value")
+    check_mask(mask, (batch, h, query, key))
+
+
+def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
+    """A mask must broadcast to the scores' shape, (batch, h, query, key), by its own axes.
+
+    Broadcasting would align the batch axis of a (batch, query, key) mask with the heads,
+    without an error where the two sizes happen to be equal.
+
+    Raises:
+        UserError: it does not; both shapes are named.
+    """
+    if mask is None:
+        return
+    batch, h, query, key = scores
+    shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
+    wanted = (batch, h if mask.dim() == 4 else 1, query, key)
+    if len(shape) > 4 or any(size not in (1, s) for size, s in zip(shape, wanted, strict=True)):
+        raise UserError(
+            f"a mask of shape {tuple(mask.shape)} does not fit batch={batch}, query={query}, "
+            f"key={key}; give ({batch}, 1, {query}, {key}), where any size may be 1"
+        )
+
+
+def _refuse(name: str, value: object, expected: str) -> NoReturn:
+    found = f"is a {type(value).__name__}"
+    if isinstance(value, Tensor):
+        found = f"has shape {_shape(value)} and dtype {str(value.dtype).removeprefix('torch.')}"
+    raise UserError(f"{name} {found}; expected {expected}")
+
+
+def _shape(x: Tensor) -> str:
+    return str(tuple(x.shape))

@@ -1,0 +1,60 @@
+"""Embeddings of other models: without the paper's factor, and with ESM-2's token dropout."""
+
+from torch import Tensor
+
+from clearhead.blocks.embeddings import InputEmbeddings
+
+# ESM-2 was trained with 15 % of the residues selected, and 80 % of these masked.
+MASKED_IN_TRAINING = 0.15 * 0.8
+
+
+class PlainEmbeddings(InputEmbeddings):
+    r"""`InputEmbeddings` without the factor :math:`\sqrt{d_{model}}` (BERT, GPT-2, ESM-2).
+
+    .. math:: \text{out}_t = E_{x_t}
+
+    With learned positions, training finds the right scale for both embedding matrices.
+
+    Shape:
+        x: (batch, seq_len) integer ids -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: the ids are not integers, or one is negative or not below `vocab_size`.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Look up the rows."""
+        self._check_ids(x)
+        return self.embedding(x)
+
+
+class TokenDropoutEmbeddings(PlainEmbeddings):
+    r"""`PlainEmbeddings` in which masked and padded tokens are zero (ESM-2; Lin et al. 2022).
+
+    .. math:: \text{out}_t = E_{x_t} \, \frac{1 - 0.12}{1 - m}, \qquad
+              m = \text{the fraction of the sequence that is masked}
+
+    The factor keeps the expected sum over a sequence as it was in training, when 12 % of the
+    residues were masked, also where no residue is masked.
+
+    Shape:
+        x: (batch, seq_len) ids, mask: (batch, 1, 1, seq_len), True = no padding
+        -> (batch, seq_len, d_model)
+
+    Raises:
+        UserError: as `PlainEmbeddings`.
+    """
+
+    def __init__(self, d_model: int, vocab_size: int, mask_id: int) -> None:
+        super().__init__(d_model, vocab_size)
+        self.mask_id = mask_id
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
+        """Look up the rows, set masked ones to zero, rescale."""
+        real = mask[:, 0, 0]  # (batch, seq_len)
+        masked = x == self.mask_id
+        share = masked.sum(dim=1) / real.sum(dim=1)  # (batch,)
+        factor = (1 - MASKED_IN_TRAINING) / (1 - share)
+        embedded = super().forward(x).masked_fill(masked.unsqueeze(-1), 0.0)
+        scaled = (embedded * factor[:, None, None]).to(embedded.dtype)
+        return scaled * real.unsqueeze(-1)

@@ -1,0 +1,175 @@
+"""`clearhead bio dna|protein|cells train|predict|embed|pretrain|benchmark`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+
+from clearhead.cli import bio_actions as actions
+from clearhead.cli.bio_extra import contacts, delete, mutations, umap
+from clearhead.cli.bio_options import (
+    Changes,
+    Data,
+    Explain,
+    Folds,
+    LabelColumn,
+    Model,
+    Only,
+    Output,
+    Pretrained,
+    RecordName,
+    Resume,
+    RunDir,
+    Seeds,
+    SequenceColumn,
+    ShowConfig,
+    Similarity,
+    Source,
+    SplitColumn,
+    Table,
+)
+from clearhead.cli.options import Quiet
+from clearhead.cli.output import check_output, pour, warnings_on_stderr
+
+SEQUENCES = {
+    "dna": "Sequences of bases.",
+    "protein": "Sequences of residues.",
+    "cells": "Cells as genes, ranked by expression.",
+}
+
+
+def make_app(domain: str) -> typer.Typer:
+    """The verbs for one kind of data."""
+    app = typer.Typer(help=SEQUENCES[domain], no_args_is_help=True, rich_markup_mode=None)
+    _add_training(app, domain)
+    _add_using(app, domain)
+    _add_benchmark(app, domain)
+    return app
+
+
+def _add_training(app: typer.Typer, domain: str) -> None:
+    @app.command()
+    def train(
+        data: Data = None,
+        run_dir: RunDir = Path("runs") / f"bio-{domain}",
+        model: Pretrained = "",
+        sequence_column: SequenceColumn = "",
+        label_column: LabelColumn = "",
+        split_column: SplitColumn = "",
+        changes: Changes = None,
+        resume: Resume = False,
+        show_config: ShowConfig = False,
+    ) -> None:
+        """Train a model on labelled sequences and calibrate its probabilities."""
+        short = {
+            "data.train": data,
+            "data.domain": domain,
+            "data.sequence": sequence_column,
+            "data.label": label_column,
+            "data.split": split_column,
+            "model.path": model,
+        }
+        values = actions.values(short, changes)
+        actions.train(values, run_dir, resume, show_config)
+
+    @app.command()
+    def pretrain(
+        data: Data = None,
+        run_dir: RunDir = Path("runs") / f"bio-{domain}-pretrained",
+        model: Pretrained = "",
+        sequence_column: SequenceColumn = "",
+        changes: Changes = None,
+        resume: Resume = False,
+        show_config: ShowConfig = False,
+    ) -> None:
+        """Train an encoder on unlabelled sequences to fill in masked tokens."""
+        short = {
+            "data.train": data,
+            "data.domain": domain,
+            "data.sequence": sequence_column,
+            "model.path": model,
+        }
+        actions.train(
+            actions.values(short, changes) | {"task": "biology-masked"},
+            run_dir,
+            resume,
+            show_config,
+        )
+
+
+def _add_using(app: typer.Typer, domain: str) -> None:
+    @app.command()
+    def predict(
+        model: Model,
+        data: Source,
+        output: Output = None,
+        sequence_column: SequenceColumn = "",
+        explain: Explain = None,
+        record: RecordName = "",
+        quiet: Quiet = False,
+    ) -> None:
+        """Write one row per record: its label and the probability of every label."""
+        check_output(output)
+        if explain is not None:
+            actions.explain((model, data, domain, sequence_column), record, explain)
+            return
+        with warnings_on_stderr(quiet):
+            predictor, records = actions.open_both(model, data, domain, sequence_column)
+            rows = [predictor.columns], predictor.rows(records)
+            pour((actions.line(row) for part in rows for row in part), output)
+
+    @app.command()
+    def embed(
+        model: Model,
+        data: Source,
+        output: Output = None,
+        sequence_column: SequenceColumn = "",
+        quiet: Quiet = False,
+    ) -> None:
+        """Write a vector per record: the mean of its hidden states, special tokens left out."""
+        check_output(output)
+        with warnings_on_stderr(quiet):
+            predictor, records = actions.open_both(model, data, domain, sequence_column)
+            pour(
+                (
+                    actions.line([name, *(f"{x:.6g}" for x in v)])
+                    for name, v in predictor.vectors(records)
+                ),
+                output,
+            )
+
+
+def _add_benchmark(app: typer.Typer, domain: str) -> None:
+    @app.command()
+    def benchmark(
+        data: Table,
+        output: Output = None,
+        run_dir: RunDir = Path("runs") / f"bio-{domain}-benchmark",
+        folds: Folds = 5,
+        seeds: Seeds = 1,
+        similarity: Similarity = 0.0,
+        only: Only = None,
+        model: Pretrained = "",
+        sequence_column: SequenceColumn = "",
+        label_column: LabelColumn = "",
+        split_column: SplitColumn = "",
+        changes: Changes = None,
+    ) -> None:
+        """Compare the Transformer with baselines on the same folds; the best is marked with *."""
+        check_output(output)
+        columns = sequence_column, label_column, split_column
+        values = actions.values({"data.domain": domain, "model.path": model}, changes)
+        plan = folds, seeds, similarity, tuple(only or ())
+        actions.benchmark(data, columns, values, plan, (run_dir, output))
+
+
+EXTRA: dict[str, tuple[Callable[..., None], ...]] = {
+    "protein": (mutations, contacts),
+    "cells": (delete, umap),
+}
+app = typer.Typer(help="DNA, proteins and cells.", no_args_is_help=True, rich_markup_mode=None)
+for name in SEQUENCES:
+    made = make_app(name)
+    for verb in EXTRA.get(name, ()):
+        made.command()(verb)
+    app.add_typer(made, name=name)

@@ -1,0 +1,259 @@
+"""`clearhead learn`: the exercises, their grader, and the tools of teachers and authors."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.learn.manifest import Exercise
+    from clearhead.learn.session import Session
+
+app = typer.Typer(
+    help="Learn the Transformer: exercises cut from this library's source, and a grader.",
+    rich_markup_mode=None,
+)
+dev = typer.Typer(help="For authors of exercises.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(dev, name="dev")
+
+Name = Annotated[str, typer.Argument(help="An exercise; `clearhead learn list` shows them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print Exercism's results schema.")]
+FAILED = 1  # the exit code of a check that did not pass
+
+
+@app.callback(invoke_without_command=True)
+def watch(context: typer.Context) -> None:
+    """Learn the Transformer: without a verb, check an exercise whenever its file is saved."""
+    if context.invoked_subcommand is not None:
+        return
+    from clearhead.learn.client import grader
+    from clearhead.learn.progress import find_folder
+    from clearhead.learn.session import Session
+    from clearhead.learn.watch import Watch
+
+    folder = find_folder(Path.cwd())
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError(
+            "watch mode needs a terminal; run `clearhead learn check` after each change instead"
+        )
+    with grader() as one:
+        Watch(Session(folder, one)).run()
+
+
+@app.command()
+def start(
+    directory: Annotated[Path, typer.Argument(help="A new folder, or one to bring up to date.")],
+) -> None:
+    """Write the exercises into a folder; answers that are there already are kept."""
+    from clearhead.learn.folder import start as start_folder
+    from clearhead.learn.manifest import course
+
+    done = start_folder(directory)
+    print(f"{directory}: {done.new} new exercises, {done.refreshed} brought up to date")
+    for name in done.outdated:
+        print(f"{name} has a new version; your answer is kept (clearhead learn reset {name})")
+    first = course().exercises[0].name
+    print(f"Next: cd {directory}, then `clearhead learn`, or `clearhead learn check {first}`")
+
+
+@app.command()
+def check(
+    name: Annotated[
+        str | None, typer.Argument(help="An exercise.", show_default="the next one")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Check this file; no folder of exercises is needed.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check one exercise and name the mistake."""
+    from clearhead.learn.client import grader
+    from clearhead.learn.folder import read_file
+    from clearhead.learn.formats import exercism
+    from clearhead.learn.manifest import course
+    from clearhead.learn.progress import find_folder
+    from clearhead.learn.session import Session, check_text, describe, reveal
+
+    with grader() as one:
+        one.start()  # loads while the rest is read
+        if file is not None:
+            if name is None:
+                raise UserError("--file is graded as one exercise; give its NAME as well")
+            exercise = course().exercise(name)
+            report = check_text(exercise, read_file(file), one)
+            lines = [f"{name}: {line}" for line in report.lines()[:1]] + report.lines()[1:]
+        else:
+            session = Session(find_folder(Path.cwd()), one)
+            wanted = course().exercise(name) if name else session.next()
+            exercise = wanted or course().exercises[-1]
+            report = session.check(exercise)
+            lines = [*describe(session, exercise, report), *reveal(session, exercise, report)]
+    print(exercism(report) if json else "\n".join(lines))
+    if not report.passed:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def hint(name: Name) -> None:
+    """Show the next hint: idea, formula, shape."""
+    print(_session().hint(_exercise(name)))
+
+
+@app.command("list")
+def list_exercises() -> None:
+    """List the exercises and your progress."""
+    from clearhead.learn.watch import listing
+
+    print("\n".join(listing(_session())))
+
+
+@app.command()
+def reset(name: Name) -> None:
+    """Restore an exercise's file; your answer is kept as a backup."""
+    from clearhead.learn.folder import reset as reset_file
+
+    backup = reset_file(_session().folder, _exercise(name))
+    print(f"{name} is as at the start; your answer is in {backup}" if backup else "nothing changed")
+
+
+@app.command()
+def solution(
+    name: Name,
+    spoil: Annotated[bool, typer.Option("--spoil", help="Before it has been passed.")] = False,
+) -> None:
+    """Print the solution: the library's own source."""
+    print(_session().solution(_exercise(name), spoil), end="")
+
+
+@app.command("test-out")
+def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number.")]) -> None:
+    """Skip a chapter by passing its hardest exercises."""
+    from clearhead.learn.client import grader
+    from clearhead.learn.session import Session, test_out_exercises
+
+    names = [exercise.name for exercise in test_out_exercises(chapter)]
+    folder = _session().folder
+    with grader() as one:
+        reports = Session(folder, one).test_out(chapter)
+    for report in reports:
+        print(f"{report.exercise}: {report.lines()[0]}")
+    if all(report.passed for report in reports):
+        print(f"Chapter {chapter} is done.")
+        return
+    print(f"To skip chapter {chapter}, solve: {', '.join(names)}")
+    raise typer.Exit(FAILED)
+
+
+@app.command()
+def export(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "portfolio.html"
+    ),
+) -> None:
+    """Write your portfolio: answers, results and self-assessments on one page."""
+    from clearhead.files import atomic_write
+    from clearhead.learn.portfolio import portfolio
+
+    session = _session()
+    atomic_write(output, portfolio(session))
+    print(f"{output}: {session.done()} exercises done")
+
+
+@app.command()
+def certificate(
+    text: Annotated[str, typer.Argument(help="An English sentence.")] = "A man rides a bicycle.",
+    name: Annotated[str, typer.Option(help="Your name, to appear on the page.")] = "",
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "certificate.html"
+    ),
+) -> None:
+    """Translate with all blocks that you have built, and write the page that shows it."""
+    from clearhead.files import atomic_write
+    from clearhead.learn.certificate import learners_blocks, page, prove
+
+    session = _session()
+    proof = prove(learners_blocks(session), text)
+    atomic_write(output, page(session, proof, name))
+    print("\n".join([*proof.lines, proof.translation]))
+    print(f"{output}: {session.done()} exercises done")
+
+
+@app.command()
+def grade(
+    directory: Annotated[Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The table.")] = Path("grades.csv"),
+    json: Annotated[
+        Path | None, typer.Option(help="A folder for one results.json a submission (Exercism).")
+    ] = None,
+    gradescope: Annotated[Path | None, typer.Option(help="Gradescope's results.json.")] = None,
+    classroom: Annotated[Path | None, typer.Option(help="GitHub Classroom's results.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Answers graded at a time.")] = 2,
+) -> None:
+    """Grade a folder of submissions and summarise the mistakes of the class."""
+    from clearhead.files import atomic_write
+    from clearhead.learn import formats
+    from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
+
+    every = submissions(directory)
+    graded = list(grade_all(every, jobs, lambda n: _count(n, len(every))))
+    atomic_write(output, to_csv(graded))
+    reports = [one.report for one in graded]
+    for one in graded if json else ():
+        assert json is not None
+        target = json / one.submission.student / f"{one.report.exercise}.json"
+        atomic_write(target, formats.exercism(one.report) + "\n")
+    if gradescope:
+        atomic_write(gradescope, formats.gradescope(reports) + "\n")
+    if classroom:
+        atomic_write(classroom, formats.github_classroom(reports) + "\n")
+    print(summary(graded))
+    print(f"\n{output}: {len(graded)} rows")
+
+
+@dev.command("check")
+def dev_check(
+    names: Annotated[list[str] | None, typer.Argument(help="Exercises or subjects.")] = None,
+) -> None:
+    """Prove that exercises fail, solutions pass, and each wrong variant is recognised."""
+    from clearhead.learn.dev import check_course
+
+    problems, lines = check_course(names or [])
+    print("\n".join(lines))
+    if problems:
+        print("\n".join(f"problem: {problem}" for problem in problems))
+        raise typer.Exit(FAILED)
+
+
+@dev.command("new")
+def dev_new(
+    name: Annotated[str, typer.Argument(help="The new exercise's name.")],
+    chapter: Annotated[int, typer.Option(help="Its chapter.")],
+    subject: Annotated[str, typer.Option(help="What the grader runs.")],
+) -> None:
+    """Print a manifest entry to fill in."""
+    from clearhead.learn.authoring import new_entry
+
+    print(new_entry(name, chapter, subject))
+
+
+def _session() -> "Session":
+    from clearhead.learn.client import Grader
+    from clearhead.learn.progress import find_folder
+    from clearhead.learn.session import Session
+
+    return Session(find_folder(Path.cwd()), Grader())
+
+
+def _exercise(name: str) -> "Exercise":
+    from clearhead.learn.manifest import course
+
+    return course().exercise(name)
+
+
+def _count(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        print(f"\r{done} of {total}", end=end, file=sys.stderr, flush=True)

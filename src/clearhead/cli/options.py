@@ -1,0 +1,52 @@
+"""Options that several verbs share: the model, the search, and how the result is computed."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+# The model
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Directory of a model or a training run, or a name on the hub.",
+        show_default="the shipped one",
+    ),
+]
+ModelDirectory = Annotated[
+    Path | None,
+    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(help="A further model of an ensemble, with the same tokenizer; may be repeated."),
+]
+
+# The texts
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write this file, complete or not at all."),
+]
+Truncate = Annotated[
+    bool, typer.Option("--truncate", help="Truncate a text that is too long, instead of refusing.")
+]
+
+# The search
+BeamSize = Annotated[int, typer.Option(help="Hypotheses per sentence; 1 is greedy and fastest.")]
+LengthPenalty = Annotated[
+    float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
+]
+BatchTokens = Annotated[int, typer.Option(help="Source tokens times beam size in one batch.")]
+
+# The computation
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
+Threads = Annotated[int | None, typer.Option(help="Cores to use.", show_default="all")]
+Engine = Annotated[
+    Literal["auto", "readable", "native"],
+    typer.Option(help="native: compiled C; readable: the block files; auto: native if possible."),
+]
+Precision = Annotated[
+    Literal["auto", "float32", "bfloat16", "int8"],
+    typer.Option(help="Number format of the computation; auto is the fastest, often int8."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Only errors on standard error.")]

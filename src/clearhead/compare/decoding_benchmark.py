@@ -1,0 +1,133 @@
+"""`clearhead bench decoding`: the same translations with the same weights in different engines."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from clearhead.compare.decoding_engines import (
+    CLEARHEAD,
+    CTRANSLATE2,
+    GENERATE,
+    Engine,
+    Search,
+    ctranslate2_engines,
+    generate_engines,
+    own_engines,
+)
+from clearhead.compare.environment import is_installed, select, skipped
+from clearhead.compare.results import Benchmark, Comparison, distinct
+from clearhead.compare.timing import Candidate, Measurements, Progress, fastest, measure
+from clearhead.compare.workloads import BenchmarkModel, Ids
+from clearhead.errors import UserError
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Engines that can be chosen with `--only`, and the package that they need."""
+
+    engines: Callable[[BenchmarkModel], Iterable[Engine]]
+    package: str
+
+
+PEERS = {
+    "ctranslate2": Peer(ctranslate2_engines, "ctranslate2"),
+    "transformers": Peer(generate_engines, "transformers"),
+}
+# Target speed-ups over CTranslate2's fastest configuration of the same precision, by
+# (rows, beam); and over transformers, by rows.
+TARGETS = {
+    "float32": {(64, 1): 1.4, (64, 4): 1.3, (1, 1): 3.0, (1, 4): 3.5},
+    "int8": {(64, 1): 1.8, (64, 4): 1.5, (1, 1): 3.8, (1, 4): 4.0},
+}
+GENERATE_TARGETS = {64: 10.0, 1: 40.0}
+
+
+class TranslationRun:
+    """An engine on all sentences; keeps the translations of its last run."""
+
+    def __init__(self, engine: Engine, sources: Sequence[Ids], search: Search) -> None:
+        self.engine, self.sources, self.search = engine, sources, search
+        self.found: list[Ids] = []
+
+    def __call__(self) -> float:
+        """Returns the number of sentences."""
+        self.found = self.engine.translate(self.sources, self.search)
+        return len(self.found)
+
+    def agreement(self, reference: list[Ids]) -> str:
+        """The share of translations that are identical to the reference engine's."""
+        same = sum(a == b for a, b in zip(self.found, reference, strict=True))
+        return f"{100 * same / len(reference):.1f} % the same"
+
+
+def collect_engines(model: BenchmarkModel, only: Sequence[str]) -> tuple[list[Engine], list[str]]:
+    """All installed engines, ours first, and a remark for each one that is left out.
+
+    Raises:
+        UserError: a name in `only` is unknown.
+    """
+    engines: list[Engine] = list(own_engines(model))
+    remarks = []
+    for name in select(only, PEERS):
+        peer = PEERS[name]
+        if not is_installed(peer.package):
+            remarks.append(skipped(name, peer.package))
+            continue
+        try:
+            engines.extend(peer.engines(model))
+        except UserError as error:  # the format cannot express this model
+            remarks.append(f"{name} left out: {error}")
+    return engines, remarks
+
+
+def decoding_benchmarks(
+    engines: Sequence[Engine],
+    model: BenchmarkModel,
+    sources: Sequence[Ids],
+    shapes: tuple[Sequence[int], Sequence[int]],
+    rounds: int,
+    progress: Progress = print,
+) -> list[Benchmark]:
+    """A benchmark for each combination of rows and beam size in `shapes`.
+
+    With one row only an eighth of the sentences is translated, because it is slow.
+    """
+    limit = min(2 * max(map(len, sources)) + 20, model.model.config.tgt_seq_len)
+    benchmarks = []
+    for rows, beam in product(*shapes):
+        sample = sources if rows > 1 else sources[::8]
+        progress(f"batch {rows}, beam {beam}")
+        search = Search(beam, rows, limit)
+        benchmarks.append(decoding_benchmark(engines, sample, search, rounds, progress))
+    return benchmarks
+
+
+def decoding_benchmark(
+    engines: Iterable[Engine],
+    sources: Sequence[Ids],
+    search: Search,
+    rounds: int,
+    progress: Progress = print,
+) -> Benchmark:
+    """One batch size and beam size; notes give each engine's agreement with the first one."""
+    runs = {engine.name: TranslationRun(engine, sources, search) for engine in engines}
+    candidates = [Candidate(name, run) for name, run in runs.items()]
+    found = measure(candidates, rounds, 1, progress=progress)
+    reference = next(iter(runs.values())).found
+    notes = {name: run.agreement(reference) for name, run in runs.items()}
+    method = "greedy" if search.beam == 1 else f"beam {search.beam}"
+    title = f"Decoding, batch {search.rows}, {method}, {len(sources):,} sentences"
+    return Benchmark(title, "sentences/s", found, distinct(_comparisons(found, search)), notes)
+
+
+def _comparisons(found: Measurements, search: Search) -> Iterator[Comparison]:
+    """Each precision against CTranslate2 in the same one; our fastest against transformers."""
+    for precision, targets in TARGETS.items():
+        ours = f"{CLEARHEAD}, {precision}"
+        best = fastest(found, f"{CTRANSLATE2}, {precision}")
+        if ours in found and best:
+            yield Comparison(ours, best, targets.get((search.rows, search.beam)))
+    champion = fastest(found, CLEARHEAD)
+    assert champion is not None
+    if best := fastest(found, GENERATE):
+        yield Comparison(champion, best, GENERATE_TARGETS.get(search.rows))

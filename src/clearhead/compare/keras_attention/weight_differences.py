@@ -1,0 +1,171 @@
+"""Conventions about weights: their number, layout, creation and initialisation."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.compare.keras_attention.difference import (
+    BATCH,
+    D_MODEL,
+    KEY,
+    QUERY,
+    Difference,
+    H,
+    default,
+    equal_layers,
+    named,
+    new_torch_and_ours,
+    outcome,
+)
+from clearhead.models import count_parameters
+
+WIDTH, HEADS = 64, (1, 2, 4, 8)  # of the parameter counts
+
+
+def rows(keras: Any) -> Iterator[Difference]:
+    """All rows, computed now."""
+    yield key_dim(keras)
+    yield parameters_by_heads(keras)
+    yield parameters_of_the_paper(keras)
+    yield indivisible_heads(keras)
+    yield layout()
+    yield creation(keras)
+    yield other_widths(keras)
+    yield bias(keras)
+    yield spread(keras)
+
+
+def _built(keras: Any, heads: int, key_dim: int, width: int) -> Any:
+    layer = keras.layers.MultiHeadAttention(heads, key_dim)
+    layer.build((None, None, width), (None, None, width))
+    return layer
+
+
+def key_dim(keras: Any) -> Difference:
+    """The size given to the constructor: of one head or of all."""
+    kernel = _built(keras, H, D_MODEL, D_MODEL).query_dense.kernel.shape
+    theirs, ours = new_torch_and_ours()
+    return Difference(
+        f"the width that you give, here {D_MODEL} with {H} heads",
+        f"key_dim, of each head: {kernel[1]} × {kernel[2]} = {math.prod(kernel[1:])} inside",
+        f"embed_dim, of all heads: {theirs.num_heads} × {theirs.head_dim} = "
+        f"{theirs.num_heads * theirs.head_dim} inside",
+        f"d_model, of all heads: {ours.h} × {ours.d_k} = {ours.h * ours.d_k} inside",
+        "for the paper's layer in Keras give key_dim = d_model // num_heads",
+    )
+
+
+def parameters_by_heads(keras: Any) -> Difference:
+    """The number of parameters as the number of heads grows."""
+    return _parameters(
+        f"parameters with {' → '.join(map(str, HEADS))} heads, the size given being {WIDTH}",
+        [_built(keras, h, WIDTH, WIDTH).count_params() for h in HEADS],
+        "in Keras more heads mean more weights unless key_dim shrinks; elsewhere they share",
+    )
+
+
+def parameters_of_the_paper(keras: Any) -> Difference:
+    """The same with key_dim divided by the number of heads."""
+    return _parameters(
+        f"the same with Keras' key_dim = {WIDTH} // num_heads",
+        [_built(keras, h, WIDTH // h, WIDTH).count_params() for h in HEADS],
+        "now all three have the paper's 4 · d_model² weights and 4 · d_model biases",
+    )
+
+
+def _parameters(topic: str, in_keras: list[int], so: str) -> Difference:
+    in_torch = [count_parameters(nn.MultiheadAttention(WIDTH, h)) for h in HEADS]
+    in_ours = [count_parameters(MultiHeadAttentionBlock(WIDTH, h, 0.0)) for h in HEADS]
+    cells = [" → ".join(f"{count:,}" for count in c) for c in (in_keras, in_torch, in_ours)]
+    return Difference.of(topic, cells, so)
+
+
+def indivisible_heads(keras: Any) -> Difference:
+    """A width of 64 with 5 heads."""
+    odd = 5
+    return Difference(
+        f"{odd} heads for a width of {WIDTH}",
+        outcome(lambda: _built(keras, odd, WIDTH // odd, WIDTH)),
+        outcome(lambda: nn.MultiheadAttention(WIDTH, odd)),
+        outcome(lambda: MultiHeadAttentionBlock(WIDTH, odd, 0.0)),
+        "in Keras the inner width is free, and such a layer has no equivalent elsewhere",
+    )
+
+
+def layout() -> Difference:
+    """The shapes of the query's and the output's weights."""
+    layers = equal_layers()
+    return Difference(
+        "layout of the weights of queries and of the output",
+        f"{named(layers.keras.query_dense.kernel)}, {named(layers.keras.output_dense.kernel)}",
+        f"{named(layers.torch.in_proj_weight)} with keys and values, "
+        f"{named(layers.torch.out_proj.weight)}",
+        f"{named(layers.ours.w_q.weight)}, {named(layers.ours.w_o.weight)}",
+        "Keras multiplies x · W with an axis for heads, nn.Linear x · Wᵀ: transpose, then view",
+    )
+
+
+def creation(keras: Any) -> Difference:
+    """The number of weight tensors before the first call."""
+    new, built = keras.layers.MultiHeadAttention(H, 7), _built(keras, H, 7, D_MODEL)
+    theirs, ours = new_torch_and_ours()
+    return Difference(
+        "tensors of weights before the first call, and after",
+        f"{len(new.weights)}, {len(built.weights)}",
+        f"{len(list(theirs.parameters()))}, the same",
+        f"{len(list(ours.parameters()))}, the same",
+        "Keras takes its width from the first input: build the layer before you load weights",
+    )
+
+
+def other_widths(keras: Any) -> Difference:
+    """Keys and values of another width than the queries."""
+    q, k = torch.randn(BATCH, QUERY, D_MODEL), torch.randn(BATCH, KEY, D_MODEL + 3)
+    layer = keras.layers.MultiHeadAttention(H, 7)
+    theirs = nn.MultiheadAttention(D_MODEL, H, batch_first=True)
+    wide = nn.MultiheadAttention(D_MODEL, H, kdim=k.shape[2], vdim=k.shape[2], batch_first=True)
+    ours = MultiHeadAttentionBlock(D_MODEL, H, 0.0)
+    return Difference(
+        "keys and values wider than queries",
+        outcome(lambda: layer(query=q, key=k, value=k)),
+        f"{outcome(lambda: theirs(q, k, k))}; with kdim and vdim: {outcome(lambda: wide(q, k, k))}",
+        outcome(lambda: ours(q, k, k)),
+        "an encoder and a decoder of different widths need their own projection here",
+    )
+
+
+def bias(keras: Any) -> Difference:
+    """The default, and the initial values."""
+    layer = _built(keras, H, 7, D_MODEL)
+    theirs, ours = new_torch_and_ours()
+
+    def initial(*biases: Any) -> str:
+        return "zeros" if not any(b.detach().any() for b in biases) else "random numbers"
+
+    return Difference(
+        "bias by default, and its initial values",
+        f"{default(keras.layers.MultiHeadAttention, 'use_bias')}, "
+        f"{initial(layer.query_dense.bias.value, layer.output_dense.bias.value)}",
+        f"{default(nn.MultiheadAttention, 'bias')}, "
+        f"{initial(theirs.in_proj_bias, theirs.out_proj.bias)}",
+        f"{default(MultiHeadAttentionBlock, 'bias')}, {initial(ours.w_q.bias, ours.w_o.bias)}",
+        "copy the biases, too: a new one of ours is not zero",
+    )
+
+
+def spread(keras: Any) -> Difference:
+    """The standard deviation of a newly initialised query matrix."""
+    width, heads = 512, 8
+    layer = _built(keras, heads, width // heads, width)
+    theirs = nn.MultiheadAttention(width, heads)
+    ours = MultiHeadAttentionBlock(width, heads, 0.0)
+    weights = (layer.query_dense.kernel.value, theirs.in_proj_weight[:width], ours.w_q.weight)
+    return Difference.of(
+        f"standard deviation of a new query matrix, d_model {width}, {heads} heads",
+        [f"{float(weight.detach().std()):.4f}" for weight in weights],
+        "each samples from its own range: training from scratch does not start alike",
+    )

@@ -1,0 +1,153 @@
+"""The slots that carrier sentences may have, by name; noun phrases of the lexicon among them."""
+
+from collections.abc import Callable
+from functools import partial
+
+from .. import english, french
+from ..choose_phrase import choose_noun
+from ..lexicon import Determiner, Noun, determiners
+from ..syntax import NounPhrase
+from ..vocabulary import Draw
+from . import amounts, calendar, clock, measures, names, verbatim
+from .values import Filling
+
+_MEASURES = (
+    "body_weight", "load", "portion", "span", "distance", "length", "weight", "memory", "speed",
+    "volume", "surface", "power", "territory", "energy", "frequency", "moment", "dose", "tiny",
+)  # fmt: skip
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ARTICLES = ("the", "a", "this", "my", "your", "each")
+
+
+def phrase(rng: Draw, article: str, tag: str) -> Filling:
+    """A singular noun with this tag behind an article."""
+    noun = _singular(rng, tag)
+    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=_determiner(article)))
+
+
+def several(rng: Draw, tag: str) -> Filling:
+    """`six layers`: a number and the plural of a noun with this tag."""
+    noun = _singular(rng, tag)
+    while "mass" in noun.tags or "unique" in noun.tags:
+        noun = _singular(rng, tag)
+    number = _determiner(rng.choice(_NUMBERS))
+    return _filled(NounPhrase(plural=True, feminine=noun.feminine, noun=noun, determiner=number))
+
+
+def field(rng: Draw) -> Filling:
+    """`machine learning`: l'apprentissage automatique."""
+    noun = _singular(rng, "field")
+    the = _determiner("the")
+    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=the, bare=True))
+
+
+def job(rng: Draw, feminine: bool = False) -> Filling:
+    """`a baker`: boulanger or, of a woman, boulangère, without an article."""
+    noun = _singular(rng, "job")
+    while not noun.woman:
+        noun = _singular(rng, "job")
+    np = NounPhrase(noun=noun, determiner=_determiner("a"))
+    words = english.noun_phrase(np)
+    article = words[0]._replace(links=words[-1].links)
+    form = noun.woman if feminine else noun.french
+    return Filling((article, *words[1:]), tuple(french.compound(noun, form, id(np))), "noun_phrase")
+
+
+def _singular(rng: Draw, tag: str) -> Noun:
+    noun = choose_noun(rng, frozenset({tag}))
+    while {"plural", "french_plural", "english_plural"} & noun.tags:
+        noun = choose_noun(rng, frozenset({tag}))
+    return noun
+
+
+def _determiner(name: str) -> Determiner:
+    return determiners()[name]
+
+
+def _filled(np: NounPhrase) -> Filling:
+    assert np.noun
+    sides = tuple(english.noun_phrase(np)), tuple(french.noun_phrase(np))
+    return Filling(*sides, "noun_phrase", (), np.feminine)
+
+
+SLOTS: dict[str, Callable[[Draw], Filling]] = {
+    "first": names.first, "man": names.man, "woman": names.woman, "family": names.family,
+    "full": names.full, "company": names.company, "city": names.city, "country": names.country,
+    "in_country": names.in_country, "to_country": names.to_country,
+    "from_country": names.from_country, "land": names.land, "language": names.language,
+    "nationality": names.nationality, "nationality.f": names.nationality_feminine,
+    "a_nationality": names.a_nationality,
+    "date": calendar.date, "day": calendar.day_month, "weekday_date": calendar.weekday_date,
+    "nth": calendar.day_of_month, "month": calendar.month, "month_year": calendar.month_year,
+    "in_season": calendar.in_season,
+    "weekday": calendar.weekday,
+    "on_weekday": calendar.on_weekday, "year": calendar.year, "decade": calendar.decade,
+    "ancient_year": calendar.ancient_year, "century": calendar.century,
+    "iso_date": calendar.iso_date,
+    "time": clock.time, "time_span": clock.time_span, "duration": measures.duration,
+    "short": partial(measures.duration, kind="short"),
+    "years": partial(measures.duration, kind="years"),
+    "ages": partial(measures.duration, kind="long"),
+    "long_time": partial(measures.attributive, kind="time"),
+    "long_way": partial(measures.attributive, kind="distance"),
+    "price": amounts.price, "small_price": partial(amounts.price, most=120),
+    "fortune": amounts.fortune, "millions": amounts.millions, "billions": amounts.billions,
+    "percent": amounts.percent, "rate": partial(amounts.percent, most=25),
+    "percent_range": amounts.percent_range,
+    "temperature": measures.temperature, "fever": measures.fever, "height": measures.height,
+    "oven": partial(measures.temperature, least=120, most=260),
+    "count": amounts.count, "few": partial(amounts.count, most=400),
+    "count_words": amounts.small_count, "decimal": amounts.decimal, "negative": amounts.negative,
+    "range": amounts.number_range, "multiple": amounts.multiple, "fraction": amounts.fraction,
+    "share": amounts.share, "ordinal": amounts.ordinal, "ordinal.f": amounts.ordinal_feminine,
+    "age": amounts.age, "year_old": amounts.year_old,
+    "child_age": partial(amounts.age, least=2, most=17),
+    "score": amounts.score, "points": partial(amounts.score, most=118),
+    "url": verbatim.url, "email": verbatim.email, "hashtag": verbatim.hashtag,
+    "handle": verbatim.handle, "file": verbatim.file_name, "code": verbatim.code,
+    "variable": verbatim.variable, "function": verbatim.function, "command": verbatim.command,
+    "gate": verbatim.gate, "seat": verbatim.seat, "number": verbatim.small_number,
+    "postcode": verbatim.postcode, "emoji": verbatim.emoji, "version": verbatim.version,
+    "room": verbatim.room, "flight": verbatim.flight, "phone": verbatim.phone,
+    "reference": verbatim.reference, "job": job, "job.f": partial(job, feminine=True),
+    "field": field,
+    **{kind: partial(measures.measure, kind=kind) for kind in _MEASURES},
+}  # fmt: skip
+
+# What a reader would call one kind of value, and the slots that it fills.
+KINDS: dict[str, tuple[str, ...]] = {
+    "date": ("date", "day", "weekday_date", "nth", "iso_date"),
+    "month": ("month", "month_year", "in_season", "weekday", "on_weekday"),
+    "time": ("time", "time_span"), "year": ("year", "ancient_year"), "decade": ("decade",),
+    "century": ("century",), "duration": ("duration", "short", "years", "ages", "long_time"),
+    "price": ("price", "small_price", "fortune"),
+    "percentage": ("percent", "rate", "percent_range"),
+    "measure": (*_MEASURES, "height", "long_way"),
+    "temperature": ("temperature", "oven", "fever"),
+    "count": ("count", "few", "count_words", "millions", "billions", "age", "child_age",
+              "year_old"),
+    "decimal": ("decimal", "negative"), "range": ("range",), "multiple": ("multiple",),
+    "fraction": ("fraction", "share"), "ordinal": ("ordinal", "ordinal.f"),
+    "score": ("score", "points"), "room": ("room", "seat", "gate", "number"),
+    "flight": ("flight",), "phone": ("phone",), "reference": ("reference", "postcode"),
+    "version": ("version",), "person": ("first", "man", "woman", "family", "full"),
+    "city": ("city",), "country": ("country", "in_country", "to_country", "from_country", "land"),
+    "nationality": ("nationality", "nationality.f", "a_nationality"), "language": ("language",),
+    "company": ("company",), "url": ("url",), "email": ("email",), "hashtag": ("hashtag",),
+    "handle": ("handle",), "file": ("file",),
+    "code": ("code", "variable", "function", "command"), "emoji": ("emoji",),
+}  # fmt: skip
+
+
+def is_slot(name: str) -> bool:
+    """Whether a name, or an article with a tag (`the transit`, `several layer`), is a slot."""
+    article, _, tag = name.partition(" ")
+    return name in SLOTS or bool(tag and article in (*_ARTICLES, "several"))
+
+
+def fill(rng: Draw, name: str) -> Filling:
+    """Draw what stands in a slot."""
+    if name in SLOTS:
+        return SLOTS[name](rng)
+    article, _, tag = name.partition(" ")
+    return several(rng, tag) if article == "several" else phrase(rng, article, tag)

@@ -1,0 +1,187 @@
+"""Sequences and their labels from FASTA, FASTQ and tables, one record at a time, also gzipped.
+
+| file | what it holds |
+|---|---|
+| `.fasta`, `.fa`, `.fna`, `.faa`, `.ffn`, `.fas` | sequences; a genome's chromosomes |
+| `.fastq`, `.fq` | reads; their quality values are not used |
+| `.rda` | a data frame of an R package: see `clearhead.data.rda` |
+| `.csv`, `.tsv`, `.jsonl` | a column of sequences, a column of labels, perhaps names and folds |
+
+Where no column is named, the usual names are tried: see `Columns`.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from clearhead.data import rda
+from clearhead.data.fasta import ENDINGS, read_fasta
+from clearhead.data.lines import open_binary, read_lines
+from clearhead.data.table import KINDS, Row, kind_of, read_table, text_of
+from clearhead.errors import UserError
+
+READS = (".fastq", ".fq")
+USUAL = {
+    "sequence": ("sequence", "seq", "sequence56", "text"),
+    "label": ("label", "labels", "class", "target", "fitness"),
+    "name": ("id", "name"),
+    "split": ("split", "fold", "set"),
+    "mask": ("mask",),
+}
+
+
+class Columns(NamedTuple):
+    """What the columns of a table are called; an empty name means the first usual name."""
+
+    sequence: str = ""
+    label: str = ""
+    split: str = ""
+
+
+class Record(NamedTuple):
+    """A sequence, its label as the file writes it, and which part of the data it belongs to."""
+
+    place: str  # FILE, line N
+    name: str
+    sequence: str
+    label: str | None = None
+    split: str | None = None
+    mask: str | None = None  # 1 where a position's label counts
+
+    @property
+    def content(self) -> str:
+        """The sequence: equal contents are duplicates."""
+        return self.sequence
+
+    @property
+    def labels(self) -> list[str]:
+        """The label, if there is one."""
+        return [] if self.label is None else [self.label]
+
+
+def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[Record]:
+    """Stream the records of a file whose name tells its form; memory holds one record.
+
+    Raises:
+        UserError: while iterating: a form that is not read, an empty sequence, the same name
+            twice, a missing column (the columns that exist are named), or no record at all.
+    """
+    kind = kind_of(path)
+    if kind in KINDS:
+        found = _from_table(path, columns or Columns())
+    elif kind in ENDINGS:
+        found = _from_fasta(path)
+    elif kind in READS:
+        found = _from_fastq(path)
+    elif kind in rda.ENDINGS:
+        rows = rda.read_rda(path)
+        found = (Record(f"{path}, row {n}", str(n), text, label) for n, text, label in rows)
+    else:
+        raise UserError(
+            f"{path}: the name does not tell the form; expected one of "
+            f"{', '.join((*ENDINGS, *READS, *KINDS, *rda.ENDINGS))}, perhaps with .gz"
+        )
+    return _distinct(found, path)
+
+
+def labelled(records: Iterable[Record]) -> list[Record]:
+    """All records; each must have a label.
+
+    Raises:
+        UserError: there is no label.
+    """
+    found = list(records)
+    for record in found:
+        if record.label is None:
+            raise UserError(
+                f"{record.place}: no label; training needs a table (.csv, .tsv, .jsonl) with a "
+                "column of sequences and a column of labels"
+            )
+    return found
+
+
+def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
+    rows = read_table(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    sequence = _column(first, "sequence", columns.sequence)
+    if sequence is None:
+        raise UserError(
+            f"{first.place}: no column of sequences among {_names(first)}; name it: "
+            "--sequence-column NAME"
+        )
+    label = _column(first, "label", columns.label)
+    if label is None and len(first.values) == 2:
+        label = next(name for name in first.values if name != sequence)
+    name, mask = _column(first, "name", ""), _column(first, "mask", "")
+    split = _column(first, "split", columns.split)
+    for number, row in enumerate(chain([first], rows), start=1):
+        yield Record(
+            row.place,
+            text_of(row, name).strip() if name else str(number),
+            text_of(row, sequence).strip(),
+            *(text_of(row, key).strip() if key else None for key in (label, split, mask)),
+        )
+
+
+def _column(row: Row, role: str, wanted: str) -> str | None:
+    """The column of a role: the wanted one, or the first usual name that occurs."""
+    if wanted and wanted not in row.values:
+        raise UserError(f"{row.place}: there is no column {wanted!r} among {_names(row)}")
+    return wanted or next((name for name in USUAL[role] if name in row.values), None)
+
+
+def _names(row: Row) -> str:
+    return ", ".join(row.values)
+
+
+def _from_fasta(path: str | Path) -> Iterator[Record]:
+    headers: list[int] = []  # their lines, as far as the file was read
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.startswith(">"):
+                headers.append(number)
+            yield line
+
+    for number, found in enumerate(read_fasta(lines(), str(path))):
+        yield Record(f"{path}, line {headers[number]}", found.name, found.sequence)
+
+
+def _from_fastq(path: str | Path) -> Iterator[Record]:
+    try:
+        from Bio.SeqIO.QualityIO import FastqGeneralIterator
+    except ImportError as error:
+        raise UserError(f"{path}: FASTQ needs Biopython: pip install 'clearhead[bio]'") from error
+
+    number = 0
+    try:
+        with open_binary(path) as stream, io.TextIOWrapper(stream, encoding="ascii") as lines:
+            reads = FastqGeneralIterator(lines)
+            for number, (title, sequence, _) in enumerate(reads, start=1):
+                name = (title.split() or [str(number)])[0]
+                yield Record(f"{path}, read {number}", name, sequence.upper())
+    except ValueError as error:
+        raise UserError(
+            f"{path}, after read {number}: {error}; expected four lines a read: @name, bases, +, "
+            "qualities"
+        ) from error
+
+
+def _distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
+    seen: set[str] = set()
+    for record in records:
+        if not record.sequence:
+            raise UserError(f"{record.place}: {record.name!r} has no sequence; remove the record")
+        if record.name in seen:
+            raise UserError(
+                f"{record.place}: the name {record.name!r} occurs twice; give each record a name "
+                "of its own"
+            )
+        seen.add(record.name)
+        yield record
+    if not seen:
+        raise UserError(f"{path} holds no record; expected one sequence or more")

@@ -1,0 +1,107 @@
+"""Which engine computes, and why: the native one where it can, else the readable one.
+
+Nothing here imports torch.
+"""
+
+import logging
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+
+from clearhead.errors import UserError
+from clearhead.native.library import library
+from clearhead.native.model import kernel_names
+
+logger = logging.getLogger(__name__)
+
+EngineName = Literal["auto", "readable", "native"]
+AnyPrecision = Literal["auto", "float32", "bfloat16", "int8"]
+MOST_THREADS = 4096
+INT8_KERNELS = ("AVX512-VNNI", "AVX-VNNI", "NEON")  # where int8 is faster than float32
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; `threads` None means all cores.
+
+    Raises:
+        UserError: an engine, a precision or a number of threads that there is not.
+    """
+
+    engine: EngineName = "auto"
+    device: str = "auto"
+    precision: AnyPrecision = "float32"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("engine", EngineName), ("precision", AnyPrecision)):
+            if getattr(self, name) not in get_args(allowed):
+                choices = ", ".join(get_args(allowed))
+                raise UserError(f"{name} {getattr(self, name)!r} is unknown; give {choices}")
+        if self.threads is not None:
+            check_threads(self.threads)
+
+    @property
+    def int8(self) -> bool:
+        """Whether the native engine computes in int8."""
+        if self.precision != "auto":
+            return self.precision == "int8"
+        return kernel_names()[0] in INT8_KERNELS
+
+    def not_native(self, ensemble: bool = False) -> str:
+        """Why only the readable engine does this; empty where the native engine may.
+
+        Raises:
+            UserError: the native engine was asked for.
+        """
+        reasons = (
+            (self.engine == "readable", "engine readable was asked for"),
+            (self.device not in ("auto", "cpu"), f"device {self.device} was asked for"),
+            (self.precision == "bfloat16", "bfloat16 is a precision of the readable engine"),
+            (ensemble, "an ensemble needs several models"),
+            (bool(missing_library()), missing_library()),
+        )
+        return self.refused(next((text for holds, text in reasons if holds), ""))
+
+    def refused(self, reason: str) -> str:
+        """The reason; an error where the native engine was asked for or int8 needs it."""
+        if reason and self.engine == "native":
+            raise UserError(f"the native engine cannot run this: {reason}; give --engine readable")
+        if reason and self.precision == "int8":
+            raise UserError(
+                f"int8 is a precision of the native engine, which cannot be used: {reason}; "
+                "give --precision float32"
+            )
+        return reason
+
+
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that no machine has.
+
+    Raises:
+        UserError: it is not between 1 and MOST_THREADS.
+    """
+    if not 1 <= threads <= MOST_THREADS:
+        raise UserError(f"threads={threads} is not a number of cores; give 1 to {MOST_THREADS}")
+
+
+@cache
+def missing_library() -> str:
+    """Why there is no native engine in this installation; empty where there is one."""
+    try:
+        library()
+    except UserError:
+        return "this installation has no compiled engine"
+    return ""
+
+
+def log_native(request: Request, threads: int) -> None:
+    """One line: the engine, its precision, its kernels and threads."""
+    cores = "1 thread" if threads == 1 else f"{threads} threads"
+    precision = "int8" if request.int8 else "float32"
+    logger.info("native, %s, %s, %s", precision, kernel_names()[0], cores)
+
+
+def log_readable(precision: str, reason: str) -> None:
+    """One line: the engine, its precision and why it is not the native one."""
+    logger.info("readable, %s: %s", precision, reason)

@@ -1,0 +1,112 @@
+"""The native engine: the same searches as the readable engine, in C and without torch."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_sources
+from clearhead.errors import UserError
+from clearhead.models.config import TransformerConfig
+from clearhead.models.native_files import read_translator
+from clearhead.native.model import NativeModel
+from clearhead.native.search import SLOTS, Found, SearchOptions, default_threads, search
+from clearhead.native.session import forced_attention
+from clearhead.native.weights import Floats
+
+ONLY_A_ROW = 12  # rows up to which float16 weights are faster than float32
+
+
+class NativeEngine:
+    """A packed model and a search over its output; implements `Engine`.
+
+    `threads` batches are decoded in parallel, one core each.
+    """
+
+    def __init__(
+        self, config: TransformerConfig, model: NativeModel, threads: int | None = None
+    ) -> None:
+        self.config, self.model = config, model
+        self.threads = threads or default_threads()
+        self._widening = threading.Lock()
+
+    @classmethod
+    def from_directory(
+        cls,
+        directory: Path,
+        int8: bool = False,
+        threads: int | None = None,
+        kernels: str = "",
+    ) -> Self:
+        """An engine for a model directory; torch is not imported.
+
+        Raises:
+            UserError: a file is missing or damaged, or the two contradict each other.
+        """
+        config, model = read_translator(directory, int8, kernels)
+        return cls(config, model, threads)
+
+    def decode(
+        self, sources: Sequence[Sequence[int]], options: DecodingOptions | None = None
+    ) -> list[list[Hypothesis]]:
+        """As `Engine.decode`; a sentence's hypotheses are the same alone and in any batch.
+
+        Raises:
+            UserError: a source is empty, too long or holds an id outside the vocabulary.
+        """
+        options = options or DecodingOptions()
+        check_sources(sources, self.config.src_seq_len)
+        if not sources:
+            return []
+        limits = [options.limit(len(source), self.config.tgt_seq_len) for source in sources]
+        longest = max(len(source) for source in sources)
+        sentences = options.batch_tokens // (options.beam_size * longest)
+        sentences = max(1, min(sentences, options.batch_sentences or SLOTS))
+        self._prepare(min(sentences, len(sources)) * options.beam_size)
+        settings = SearchOptions(
+            beam_size=options.beam_size,
+            n_best=options.n_best,
+            no_repeat_ngram=options.no_repeat_ngram,
+            min_length=options.min_length,
+            early_stopping=options.early_stopping,
+            scores=options.scores,
+            length_penalty=options.length_penalty,
+            sentences=sentences,
+        )
+        return _hypotheses(search(self.model, sources, limits, settings, self.threads))
+
+    def cross_attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], layer: int
+    ) -> list[Floats]:
+        """As `clearhead.decoding.forced.cross_attention`: (target tokens, source tokens) each."""
+        layers = self.config.decoder_layers
+        if not -layers <= layer < layers:
+            raise UserError(
+                f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
+            )
+        found: list[Floats] = []
+        for source, target in zip(sources, targets, strict=True):
+            weights = forced_attention(self.model, source, [self.config.bos_id, *target[:-1]])
+            found.append(weights[layer].mean(axis=0)[: len(target)])
+        return found
+
+    def _prepare(self, rows: int) -> None:
+        """Many rows are faster with float32 weights, which take twice the memory of float16."""
+        if rows > ONLY_A_ROW:
+            with self._widening:
+                self.model.widen()
+
+
+def _hypotheses(found: Found) -> list[list[Hypothesis]]:
+    every = zip(
+        found.ids, found.length.tolist(), found.score.tolist(), found.normalized.tolist(),
+        found.finished.tolist(), strict=True,
+    )  # fmt: skip
+    return [
+        [
+            Hypothesis(own[:length].tolist(), one, rank, bool(done))
+            for own, length, one, rank, done in zip(ids, lengths, scores, ranks, ends, strict=True)
+            if length >= 0
+        ]
+        for ids, lengths, scores, ranks, ends in every
+    ]

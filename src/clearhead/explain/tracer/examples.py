@@ -1,0 +1,72 @@
+"""Two traces for the command line: of a model of given sizes, and of one sentence."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from clearhead.blocks import look_ahead_mask
+from clearhead.explain.attention import sentence_pair
+from clearhead.explain.tracer.tracing import Trace, trace
+from clearhead.models import Transformer, TransformerConfig
+from clearhead.translation import Translator
+from clearhead.translation.loading import load_translator
+
+_FEW_TOKENS = 2048  # a pass over so few tokens takes a moment even on the CPU
+
+
+class _Uninitialized(TorchFunctionMode):
+    """Weights are allocated but not initialized: a shape needs no values."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if getattr(func, "__name__", "") in ("normal_", "uniform_", "kaiming_uniform_"):
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def trace_sizes(config: TransformerConfig, batch: int, src_len: int, tgt_len: int) -> Trace:
+    """Trace one forward pass of training in these sizes, with uninitialized weights.
+
+    A large batch runs on torch's meta device, which computes shapes only. A small one does not:
+    loading what the meta device needs takes longer than the pass.
+    """
+    few = batch * (src_len + tgt_len) <= _FEW_TOKENS
+    # An explicit device is looked up at every operation, which costs a fifth of the time.
+    with nullcontext() if few else torch.device("meta"), torch.inference_mode():
+        with _Uninitialized():
+            model = Transformer.from_config(config).eval()
+        src, tgt, masks = _inputs(batch, src_len, tgt_len)
+        return trace(model, src, tgt, *masks)
+
+
+def _inputs(batch: int, src_len: int, tgt_len: int) -> tuple[Tensor, Tensor, list[Tensor]]:
+    src = torch.zeros(batch, src_len, dtype=torch.long)
+    tgt = torch.zeros(batch, tgt_len, dtype=torch.long)
+    src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
+    tgt_mask = look_ahead_mask(tgt_len).expand(batch, 1, tgt_len, tgt_len)
+    return src, tgt, [src_mask, tgt_mask]
+
+
+def trace_text(directory: Path, text: str, target: str | None = None) -> tuple[Trace, str]:
+    """Trace a sentence and its translation: `target`, or the model's own translation.
+
+    Returns the trace and a line with both sentences.
+
+    Raises:
+        UserError: the text is blank, or longer than the model's maximum length.
+    """
+    model, tokenizer = load_translator(directory, torch.device("cpu"))
+    with torch.inference_mode():
+        pair = sentence_pair(Translator(model, tokenizer), text, target)
+        found = trace(model, *pair.tensors(model))
+    return found, f"{pair.text} → {pair.translation}"

@@ -1,0 +1,31 @@
+"""Propagation of axis names: from the inputs of an operation to its result, one rule each."""
+
+from collections.abc import Callable, Sequence
+
+from clearhead.explain.tracer.axes import Shape, sizes
+from clearhead.explain.tracer.call import Call, same_positions
+from clearhead.explain.tracer.propagation import dimensions, indexing, products, reshape
+
+# A rule takes the call and the sizes of the result; it returns the axes, or None if unknown.
+Rule = Callable[[Call, Sequence[int]], Shape | None]
+
+RULES: dict[str, Rule] = {
+    **products.RULES,
+    **dimensions.RULES,
+    **reshape.RULES,
+    **indexing.RULES,
+}
+NOT_UNDERSTOOD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def axes_of(call: Call, wanted: Sequence[int]) -> Shape:
+    """The axes of a result of these sizes: by the operation's rule, else by broadcasting."""
+    for rule in (RULES.get(call.name), dimensions.broadcast):
+        try:
+            found = rule(call, wanted) if rule else None
+        except NOT_UNDERSTOOD:  # an unusual call gets unnamed axes; the model runs on
+            found = None
+        if found is not None and sizes(found) == tuple(wanted):
+            return found
+    shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
+    return same_positions(shapes[0] if shapes else (), wanted)

@@ -1,0 +1,214 @@
+"""Copying the reference's weights into a learner's block, whatever its parameters are called.
+
+The block may name its parameters differently, fuse several into one, keep one `Linear` for
+each head, use plain matrices (`x @ W`) or have no biases.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice, permutations, product
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+State = Mapping[str, Tensor]
+Parameters = Mapping[str, Parameter]
+Shape = tuple[int, ...]
+Shapes = dict[str, Shape]
+# Reference names for one slot of the learner; several are concatenated (a fused projection).
+Assignment = dict[str, tuple[str, ...]]
+
+MOST_WAYS = 24  # four matrices of one shape, in every order
+FIRST = "[:1]"  # marks a vector of the reference that the learner has as a single number
+NOISE = {
+    "w", "proj", "projection", "linear", "fc", "layer", "to", "lin", "dense", "mat", "matrix",
+    "weight", "weights", "head", "heads",
+}  # fmt: skip
+SYNONYMS = {
+    "query": "q", "queries": "q", "qs": "q", "wq": "q", "key": "k", "keys": "k", "ks": "k",
+    "wk": "k", "value": "v", "values": "v", "vs": "v", "wv": "v", "output": "o", "out": "o",
+    "wo": "o", "gamma": "alpha", "scale": "alpha", "beta": "bias", "shift": "bias", "b": "bias",
+    "emb": "embedding", "embed": "embedding",
+}  # fmt: skip
+
+
+class Misfit(ValueError):
+    """The learner's parameters cannot hold the reference's weights; the message names both."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to fill a block: what each slot receives, and which parameters form a slot.
+
+    A slot is a parameter, or one parameter of each head (`heads.0.q.weight`, `heads.1…`), which
+    share the rows. With `transposed`, plain matrices receive the transposed weight.
+    """
+
+    parts: Assignment
+    slots: dict[str, list[str]]
+    transposed: bool = False
+
+    def adapted(self, parameters: Parameters, state: State) -> set[str]:
+        """What the reference must do without: missing biases, and vectors that are one number."""
+        used = {name for names in self.parts.values() for name in names}
+        single = {
+            names[0] + FIRST
+            for slot, names in self.parts.items()
+            if sum(parameters[n].numel() for n in self.slots[slot]) < state[names[0]].numel()
+        }
+        return (set(state) - used) | single
+
+
+def ways(parameters: Parameters, state: State) -> list[Way]:
+    """Every way to fill a block's parameters from the state, the most likely first.
+
+    Exact names leave one way; so do known synonyms (`query_proj` for `w_q`). Otherwise modules
+    of one shape are tried in every order.
+
+    Raises:
+        Misfit: no order fits the shapes.
+    """
+    wanted = {name: tuple(t.shape) for name, t in state.items()}
+    if all(n in parameters and parameters[n].shape == shape for n, shape in wanted.items()):
+        return [Way({n: (n,) for n in wanted}, {n: [n] for n in wanted})]
+    slots = _slots(parameters, wanted)
+    plain = {n for n in slots if parameters[slots[n][0]].dim() == 2 and not n.endswith("weight")}
+    found: list[Way] = []
+    for transposed in (True, False) if plain else (False,):
+        own = {n: _shape(parameters, slots[n]) for n in slots}
+        own |= {n: own[n][::-1] for n in plain if transposed}
+        found += [Way(parts, slots, transposed) for parts in _assignments(own, wanted)]
+    if not found:
+        own = {name: tuple(p.shape) for name, p in parameters.items()}
+        raise Misfit(f"parameters: expected {_listing(wanted)}; found {_listing(own)}")
+    return found
+
+
+def fill(parameters: Parameters, state: State, way: Way) -> None:
+    """Copy the weights as assigned."""
+    with torch.no_grad():
+        for slot, names in way.parts.items():
+            value = torch.cat([state[name] for name in names])
+            targets = [parameters[name] for name in way.slots[slot]]
+            if way.transposed and targets[0].dim() == 2 and not slot.endswith("weight"):
+                value = value.T
+            if value.dim() == 1:
+                value = value[: sum(p.numel() for p in targets)]
+            for target, rows in zip(targets, value.chunk(len(targets)), strict=True):
+                target.copy_(rows.reshape(target.shape))
+
+
+def _slots(parameters: Parameters, wanted: Shapes) -> dict[str, list[str]]:
+    """Parameters under their own name; those of all heads together if that fits a shape."""
+    groups: dict[str, list[str]] = {}
+    for name in parameters:
+        groups.setdefault(re.sub(r"\d+", "*", name), []).append(name)
+    slots: dict[str, list[str]] = {}
+    for pattern, names in groups.items():
+        same = len({parameters[n].shape for n in names}) == 1
+        if len(names) > 1 and same and _shape(parameters, names) in wanted.values():
+            slots[pattern] = names
+        else:
+            slots |= {name: [name] for name in names}
+    return slots
+
+
+def _shape(parameters: Parameters, names: list[str]) -> Shape:
+    """The shape of the slot; a convolution of width 1 is a matrix."""
+    rows, *rest = parameters[names[0]].shape or (1,)
+    while len(rest) > 1 and rest[-1] == 1:
+        rest.pop()
+    return (rows * len(names), *rest)
+
+
+def _assignments(own: Shapes, wanted: Shapes) -> list[Assignment]:
+    """Ways for all weights; else for a block without biases, or with one number for a vector."""
+    meanings = set(map(_meaning, own))
+    some = {n: s for n, s in wanted.items() if not n.endswith("bias") or _meaning(n) in meanings}
+    no_bias = {name: shape for name, shape in wanted.items() if not name.endswith("bias")}
+    vectors = {name: (1,) if len(shape) == 1 else shape for name, shape in wanted.items()}
+    for shapes in (wanted, some, no_bias, vectors):
+        found: list[Assignment] = []
+        for one in islice(_orders(own, shapes), 4 * MOST_WAYS):
+            if one not in found:
+                found.append(one)
+        if found:
+            return found[:MOST_WAYS]
+    return []
+
+
+def _orders(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
+    by_meaning = {_meaning(name): name for name in wanted}
+    named = {name: by_meaning.get(_meaning(name), "") for name in own}
+    if len(named) == len(wanted) and {m: own[n] for n, m in named.items()} == wanted:
+        yield {name: (theirs,) for name, theirs in named.items()}
+        return
+    modules = _by_module(own, wanted)
+    if first := next(modules, None):
+        yield from chain([first], modules)
+        return
+    yield from _by_shape(own, wanted)
+    if fused := _fused(own, wanted):
+        yield fused
+
+
+def _meaning(name: str) -> str:
+    """`query_proj.weight`, `W_Q` and `w_q.weight` have one meaning: `q`."""
+    parts = re.findall(r"[a-z]+|\d+", name.lower())
+    return ".".join(sorted(SYNONYMS.get(p, p) for p in parts if p not in NOISE))
+
+
+def _by_module(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
+    """Modules with the same shapes in every order; a bias stays with its weight."""
+    mine, theirs = _modules(own), _modules(wanted)
+    kinds = sorted({tuple(own[n] for n in names) for names in mine})
+    units = [[m for m in mine if tuple(own[n] for n in m) == kind] for kind in kinds]
+    fitting = [[m for m in theirs if tuple(wanted[n] for n in m) == kind] for kind in kinds]
+    same = [len(a) == len(b) for a, b in zip(units, fitting, strict=True)]
+    if len(mine) != len(theirs) or not all(same):
+        return
+    for choice in product(*map(permutations, fitting)):
+        pairs = zip(chain(*units), chain(*choice), strict=True)
+        yield {a: (b,) for one, other in pairs for a, b in zip(one, other, strict=True)}
+
+
+def _modules(shapes: Shapes) -> list[list[str]]:
+    """The names of each module's parameters: matrices first, then by meaning of their names."""
+    groups: dict[str, list[str]] = {}
+    for name in shapes:
+        groups.setdefault(name.rpartition(".")[0], []).append(name)
+    return [
+        sorted(names, key=lambda n: (-len(shapes[n]), _meaning(n.rpartition(".")[2])))
+        for names in groups.values()
+    ]
+
+
+def _by_shape(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
+    if sorted(own.values()) != sorted(wanted.values()):
+        return
+    kinds = sorted(set(own.values()))
+    mine = [[name for name in own if own[name] == kind] for kind in kinds]
+    orders = [permutations(n for n in wanted if wanted[n] == kind) for kind in kinds]
+    for choice in product(*orders):
+        pairs = zip(chain(*mine), chain(*choice), strict=True)
+        yield {name: (theirs,) for name, theirs in pairs}
+
+
+def _fused(own: Shapes, wanted: Shapes) -> Assignment | None:
+    """In order of registration, each slot takes as many matrices (or vectors) as fill its rows."""
+    left, found = list(wanted), {}
+    for name, shape in own.items():
+        same = [n for n in left if len(wanted[n]) == len(shape) and wanted[n][1:] == shape[1:]]
+        counts = range(1, len(same) + 1)
+        rows = [sum(wanted[n][0] for n in same[:count]) for count in counts]
+        if shape[0] not in rows:
+            return None
+        found[name] = tuple(same[: rows.index(shape[0]) + 1])
+        left = [n for n in left if n not in found[name]]
+    return found if not left else None
+
+
+def _listing(shapes: Mapping[str, Shape]) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"

@@ -1,0 +1,1 @@
+"""Solutions that the library has no single function for."""

@@ -1,0 +1,122 @@
+"""From what was seen of an answer to a report: checks, then the name of the mistake."""
+
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from clearhead.errors import UserError
+from clearhead.learn.effects import by_effect
+from clearhead.learn.judge import ERROR_KEYS, SLACK, checks, difference, flat_tensors
+from clearhead.learn.manifest import subject
+from clearhead.learn.observe import decode_record, explains, known_record, probe_of
+from clearhead.learn.records import Record
+from clearhead.learn.report import Check, Mistake, Report
+from clearhead.learn.run import LAW
+
+Combination = tuple[str, ...]
+
+# Errors that no known mistake raises: names, imports, exercises that are not done yet.
+NO_MISTAKE = {
+    "Missing", "SystemExit", "MemoryError", "NotImplementedError", "NameError", "AttributeError",
+    "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError",
+}  # fmt: skip
+SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 300 pairs, takes half of it
+
+
+def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
+    """The report on one answer; `result` is what the restricted process sent."""
+    if failed := result.get("failed"):
+        return Report(exercise, error=str(failed["error"]), line=int(failed.get("line", 0)))
+    cases = probe_of(subject_name).cases
+    adapted = frozenset(map(str, result["adapted"]))
+    expected = [known_record(i, subject_name, adapted=adapted) for i in range(len(cases))]
+    graded = []
+    for order in result["orders"]:
+        records = [decode_record(record) for record in order]
+        graded.append((checks(records, expected, list(cases)), records))
+    found, records = max(graded, key=lambda pair: sum(c.passed for c in pair[0]))
+    if all(check.passed for check in found):
+        return Report(exercise, tuple(found))
+    mistakes: tuple[Mistake, ...] = ()
+    if not any(record.get("type") in NO_MISTAKE for record in records):
+        mistakes = recognize(subject_name, records, adapted)
+        mistakes = mistakes or by_effect(records, expected, list(cases))
+    errors = [record for record in records if "error" in record]
+    if len(errors) == len(records):  # the first one is enough
+        failures = tuple(Check(check.name, check.passed) for check in found)
+        error, line = errors[0]["error"], errors[0].get("line", 0)
+        return Report(exercise, failures, mistakes, error, line)
+    return Report(exercise, tuple(found), mistakes, matrices=_matrices(records, expected))
+
+
+def recognize(
+    subject_name: str, records: list[Record], adapted: frozenset[str] = frozenset()
+) -> tuple[Mistake, ...]:
+    """The known mistake, or the two, that explain every record; none if no combination does."""
+    known = subject(subject_name)
+    deadline = time.process_time() + SECONDS_FOR_PAIRS
+    for names in _candidates(subject_name, records[0], adapted):
+        if len(names) > 1 and time.process_time() > deadline:
+            return ()
+        if _explains(names, subject_name, records, adapted):
+            return tuple(
+                Mistake(v.same_as or v.name, v.diagnosis, v.lesson or known.lesson)
+                for v in map(known.variant, names)
+            )
+    return ()
+
+
+def _explains(
+    names: Combination, subject_name: str, records: list[Record], adapted: frozenset[str]
+) -> bool:
+    try:
+        return all(
+            explains(i, subject_name, names, record, adapted) for i, record in enumerate(records)
+        )
+    except UserError:  # two edits of one expression
+        return False
+
+
+def _candidates(
+    subject_name: str, record: Record, adapted: frozenset[str]
+) -> Iterator[Combination]:
+    """Every variant, then the pairs whose first result can be that of the answer.
+
+    A variant that leaves the first result as it is (it concerns masks, or dropout) leaves the
+    result of the other one.
+    """
+    names = [variant.name for variant in subject(subject_name).variants]
+    yield from ((name,) for name in names)
+    first = next((key for key in record if key not in ERROR_KEYS and not key.startswith(LAW)), "")
+    right = known_record(0, subject_name, adapted=adapted)
+    by_name = {n: known_record(0, subject_name, n, adapted=adapted).get(first) for n in names}
+
+    def same(a: Any, b: Any) -> bool:
+        return not difference(a, b, {}, SLACK)
+
+    unchanged = {n for n in names if same(by_name[n], right.get(first))}
+    fitting = {n for n in names if same(record.get(first), by_name[n])}
+    apart = [v.name for v in subject(subject_name).variants if not v.same_as]
+    for pair in combinations(apart, 2):
+        left = [name for name in pair if name not in unchanged]
+        if len(left) == len(pair) or fitting.intersection(left or pair):
+            yield pair
+
+
+def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:
+    """Expected and actual values of the first wrong tensor, as two matrices."""
+    for mine, theirs in zip(records, expected, strict=True):
+        for key, right in theirs.items():
+            for a, e in zip(flat_tensors(mine.get(key)), flat_tensors(right), strict=False):
+                if a.tensor.shape == e.tensor.shape and e.tensor.dim() >= 2 and a != e:
+                    pair = (e.tensor, a.tensor)
+                    return tuple(_matrix(t) for t in pair)
+    return ()
+
+
+def _matrix(tensor: Any) -> list[list[float]]:
+    while tensor.dim() > 2:
+        tensor = tensor[0]
+    matrix: list[list[float]] = tensor[:16, :16].double().tolist()
+    return matrix

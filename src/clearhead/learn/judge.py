@@ -1,0 +1,175 @@
+"""Comparing what was seen of an answer with what was seen of the reference."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clearhead.learn.records import Record, Typed, close, is_number
+from clearhead.learn.report import Check
+from clearhead.learn.run import LAW
+
+Sizes = Mapping[str, int]
+SLACK = 5e-4  # of the largest element: a mistake may amplify the rounding of float32
+ERROR_KEYS = ("error", "type", "line", "raw")
+
+
+def agrees(actual: Record, expected: Record, slack: float = 0.0) -> bool:
+    """Whether two records of one case are the same up to rounding.
+
+    Two errors are the same if they have the same type and follow the same results; their
+    messages count only if there were no results before.
+    """
+    failed = "error" in actual or "error" in expected
+    if failed and actual.get("type") != expected.get("type"):
+        return False
+    seen = [key for key in expected if key not in ERROR_KEYS]
+    if failed and all(key.startswith(LAW) for key in seen) and actual["raw"] != expected["raw"]:
+        return False
+    return all(_agrees(key, actual.get(key), expected[key], slack) for key in seen)
+
+
+def resembles(actual: Record, expected: Record) -> bool:
+    """Whether an answer's record is that of a known mistake; where it is NaN, nothing is known.
+
+    Hidden scores of minus infinity turn many a mistake into NaN.
+    """
+    unknown = {key for key, value in actual.items() if any(t.has_nan for t in flat_tensors(value))}
+    if not unknown:
+        return agrees(actual, expected, SLACK)
+    known = [k for k in expected if k not in unknown and not k.startswith(LAW)]
+    outputs = [k for k in known if not k.startswith("gradient of ") and k not in ERROR_KEYS]
+    return bool(outputs) and all(_agrees(k, actual.get(k), expected[k], SLACK) for k in known)
+
+
+def flat_tensors(value: Any) -> list[Typed]:
+    """The tensors of a recorded value."""
+    if isinstance(value, tuple):
+        return [t for v in value for t in flat_tensors(v)]
+    return [value] if isinstance(value, Typed) else []
+
+
+def _agrees(key: str, actual: Any, expected: Any, slack: float) -> bool:
+    if key.startswith(LAW):  # a law may be unchecked; what was found instead holds rounded numbers
+        return actual is None or (actual is True) == (expected is True)
+    return not difference(actual, expected, {}, slack)
+
+
+def checks(actual: list[Record], expected: list[Record], cases: list[Sizes]) -> list[Check]:
+    """The laws, then one comparison for each case."""
+    return [*_laws(actual, expected), *_values(actual, expected, cases)]
+
+
+def _laws(actual: list[Record], expected: list[Record]) -> Iterator[Check]:
+    names = dict.fromkeys(k for record in expected for k in record if k.startswith(LAW))
+    for name in names:
+        found = [record[name] for record in actual if name in record]
+        if found:  # else an error ended every case before
+            wrong = [value for value in found if value is not True]
+            detail = next((v for v in wrong if isinstance(v, str)), "")
+            yield Check(name.removeprefix(LAW), not wrong, detail)
+
+
+def _values(actual: list[Record], expected: list[Record], cases: list[Sizes]) -> Iterator[Check]:
+    for mine, theirs, sizes in zip(actual, expected, cases, strict=True):
+        name = ", ".join(f"{key}={value}" for key, value in sizes.items()) or "values"
+        if "error" in mine:
+            yield Check(name, False, mine["error"])
+            continue
+        values = [key for key in theirs if not key.startswith(LAW)]
+        pairs = ((key, mine.get(key), theirs[key]) for key in values)
+        wrong = [f"{k}: {text}" for k, a, e in pairs if (text := difference(a, e, sizes))]
+        yield Check(name, not wrong, wrong[0] if wrong else "")
+
+
+def difference(actual: Any, expected: Any, sizes: Sizes, slack: float = 0.0) -> str:
+    """What differs, shape and dtype before values; empty if nothing does."""
+    if isinstance(expected, tuple):
+        if not isinstance(actual, tuple) or len(actual) != len(expected):
+            if not any(isinstance(v, Typed) for v in expected):
+                return f"expected {_short(expected)}, got {_short(actual)}"
+            return f"expected {len(expected)} values, got {_kind(actual)}"
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True), start=1):
+            if text := difference(a, e, sizes, slack):
+                return text if len(expected) == 1 else f"value {i}: {text}"
+        return ""
+    if isinstance(expected, Typed):
+        return _tensors(actual, expected, sizes, slack)
+    if is_number(expected):
+        same = is_number(actual) and close(actual, expected)
+    else:
+        same = type(actual) is type(expected) and actual == expected
+    return "" if same else f"expected {_short(expected)}, got {_short(actual)}"
+
+
+def _tensors(actual: Any, expected: Typed, sizes: Sizes, slack: float) -> str:
+    if not isinstance(actual, Typed):
+        return f"expected a tensor of shape {_shape(expected, sizes)}, got {_kind(actual)}"
+    if actual.tensor.shape != expected.tensor.shape:
+        return f"expected shape {_shape(expected, sizes)}, got {tuple(actual.tensor.shape)}"
+    if actual.kind != expected.kind:
+        return f"expected dtype {expected.dtype}, got {actual.dtype}; the shape is right"
+    a, e = actual.tensor.double(), expected.tensor.double()
+    wrong = (a - e).abs() > 1e-5 + 1e-4 * e.abs()
+    if slack and e.numel():
+        wrong = (a - e).abs() > slack * e.abs().max().clamp(min=1.0)
+    wrong = (wrong | ~a.isfinite()) & (a != e)
+    if not wrong.any():
+        return ""
+    return _largest(a, e, sizes) + _relation(a, e)
+
+
+def _largest(a: Any, e: Any, sizes: Sizes) -> str:
+    gap = (a - e).abs().nan_to_num(nan=float("inf"))
+    flat = int(gap.argmax()) if gap.dim() else 0
+    index = []
+    for size in reversed(e.shape):
+        index.append(flat % size)
+        flat //= size
+    place = tuple(reversed(index))
+    names = _names(e.shape, sizes)
+    where = ", ".join(f"{n} {i}".strip() for n, i in zip(names, place, strict=True))
+    share = int(((a - e).abs() > 1e-5 + 1e-4 * e.abs()).sum())
+    return (
+        f"largest difference {float(gap[place]):.3g} at [{where}]: expected "
+        f"{float(e[place]):.4g}, got {float(a[place]):.4g} ({share} of {e.numel()} elements "
+        "differ; shape and dtype are right)"
+    )
+
+
+def _relation(a: Any, e: Any) -> str:
+    """A constant factor, or a transposed matrix, says more than a difference."""
+    big = e.abs() > 1e-3
+    if big.sum() > 3 and bool((~big | (a / e).isfinite()).all()):
+        ratios = a[big] / e[big]
+        middle = float(ratios.median())
+        if abs(middle) > 1e-6 and bool(((ratios - middle).abs() < 1e-3 * abs(middle)).all()):
+            return f"; every element is {middle:.3g} times the expected one"
+    if e.dim() > 1 and e.shape[-1] == e.shape[-2] and bool(((a.mT - e).abs() < 1e-4).all()):
+        return "; it is the expected matrix transposed"
+    return ""
+
+
+def _names(shape: Any, sizes: Sizes) -> list[str]:
+    by_size = {size: name for name, size in reversed(list(sizes.items())) if size > 1}
+    first = "batch" if len(shape) and shape[0] == 1 else ""
+    return [by_size.get(size, "" if i else first) for i, size in enumerate(shape)]
+
+
+def _shape(value: Typed, sizes: Sizes) -> str:
+    names = _names(value.tensor.shape, sizes)
+    parts = [f"{n} {s}".strip() for n, s in zip(names, value.tensor.shape, strict=True)]
+    return f"({', '.join(parts)})"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Typed):
+        return f"a tensor of shape {tuple(value.tensor.shape)}"
+    if isinstance(value, tuple):
+        return f"{len(value)} values"
+    return "nothing" if value is None else _short(value)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Typed):
+        return _kind(value)
+    text = repr(list(value) if isinstance(value, tuple) and len(value) == 1 else value)
+    return text if len(text) <= 120 else text[:117] + "..."

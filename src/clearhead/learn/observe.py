@@ -1,0 +1,107 @@
+"""Running a subject's probe on an answer, on every case, and recording what is seen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from clearhead.learn.failures import failure
+from clearhead.learn.judge import SLACK, agrees, flat_tensors, resembles
+from clearhead.learn.manifest import subject
+from clearhead.learn.modules import load_text
+from clearhead.learn.probes import PROBES, Probe
+from clearhead.learn.records import Record, TooLarge, decode, encode
+from clearhead.learn.run import Run
+from clearhead.learn.texts import solution, variant_text
+
+Names = Mapping[str, Any]
+NONE: frozenset[str] = frozenset()
+
+_names: dict[tuple[str, ...], Names] = {}
+_records: dict[tuple[object, ...], Record] = {}
+
+
+def probe_of(subject_name: str) -> Probe:
+    """The probe that runs a subject."""
+    return PROBES[subject(subject_name).probe]
+
+
+def names_of(subject_name: str, *variants: str) -> Names:
+    """The names that the solution, or a wrong variant of it, defines."""
+    key = (subject_name, *variants)
+    if key not in _names:
+        text = variant_text(subject_name, *variants) if variants else solution(subject_name)
+        _names[key] = vars(load_text(text, f"<{' + '.join(key)}>"))
+    return _names[key]
+
+
+def known_record(
+    case: int, subject_name: str, *variants: str, adapted: frozenset[str] = NONE
+) -> Record:
+    """What is seen of the solution, or of a wrong variant of it, on one case in float64."""
+    key = (case, subject_name, variants, adapted)
+    if key not in _records:
+        names, reference = names_of(subject_name, *variants), names_of(subject_name)
+        filename = f"<{' + '.join((subject_name, *variants))}>"
+        sizes = probe_of(subject_name).cases[case]
+        run = Run(names, reference, sizes, torch.float64, 0, adapted)
+        _records[key] = decode_record(observe(run, subject_name, filename))
+    return _records[key]
+
+
+def explains(
+    case: int, subject_name: str, names: tuple[str, ...], target: Record, adapted: frozenset[str]
+) -> bool:
+    """Whether a combination of variants agrees with a record; it stops at the first difference."""
+    if (case, subject_name, names, adapted) in _records or len(names) == 1:
+        return resembles(target, known_record(case, subject_name, *names, adapted=adapted))
+    text = variant_text(subject_name, *names)
+    answer = vars(load_text(text, f"<{' + '.join(names)}>"))
+    sizes = probe_of(subject_name).cases[case]
+    run = Run(answer, names_of(subject_name), sizes, torch.float64, 0, adapted)
+
+    def stop_early(name: str, value: Any) -> None:
+        seen = {name: target[name]} if name in target else {}
+        unknown = any(t.has_nan for t in flat_tensors(target.get(name)))
+        if seen and not unknown and not agrees(seen, {name: decode(encode(value))}, SLACK):
+            raise _Differs
+
+    run.on_seen = stop_early
+    try:
+        record = observe(run, subject_name, f"<{' + '.join(names)}>")
+    except _Differs:
+        return False
+    return resembles(target, decode_record(record))
+
+
+class _Differs(Exception):
+    """The first difference was found."""
+
+
+def observe(run: Run, subject_name: str, filename: str) -> Record:
+    """One case, as JSON; an exception ends it and is recorded.
+
+    The run of an answer explains a shape error; a known variant's needs no explanation.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]):
+            probe_of(subject_name).run(run)
+        return _encoded(run)
+    except _Differs:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an answer raises is reported
+        is_answer = run.dtype == torch.float32
+        found = failure(error, filename, run if is_answer else None)
+    try:
+        return {**_encoded(run), **found}
+    except TooLarge:
+        return found
+
+
+def _encoded(run: Run) -> Record:
+    return {key: encode(value) for key, value in run.seen.items()}
+
+
+def decode_record(record: Record) -> Record:
+    """A record that came as JSON, with tensors again."""
+    return {key: decode(value) for key, value in record.items()}

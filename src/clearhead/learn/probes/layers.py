@@ -1,0 +1,102 @@
+"""Probes of the parts of a layer: embeddings, positions, norm, feed-forward, residual."""
+
+import torch
+from torch import nn
+
+from clearhead.learn.probes.registry import probe
+from clearhead.learn.run import Run
+
+SIZES = (
+    {"batch": 2, "seq_len": 5, "d_model": 8},
+    {"batch": 1, "seq_len": 3, "d_model": 6},
+    {"batch": 4, "seq_len": 7, "d_model": 10},
+)
+
+UNTRAINED = "the encoding is not trained"
+BUFFER = "the encoding moves to another device with the block, as a buffer does"
+
+
+@probe(*({**sizes, "vocab": v} for sizes, v in zip(SIZES, (11, 9, 13), strict=True)))
+def input_embeddings(run: Run) -> None:
+    """`InputEmbeddings(d_model, vocab_size)`."""
+    block = run.block("InputEmbeddings", run.d_model, run.vocab)
+    run.see("output", block, run.ids(run.batch, run.seq_len, high=run.vocab))
+    sizes = tuple(getattr(block, name, None) for name in ("d_model", "vocab_size"))
+    run.seen["d_model and vocab_size of the block"] = sizes
+
+
+@probe(*SIZES, {"batch": 3, "seq_len": 4, "d_model": 7})
+def positional_encoding(run: Run) -> None:
+    """`PositionalEncoding(d_model, seq_len, dropout)`; the last case has an odd width."""
+    longest = run.seq_len + 2
+    block = run.block("PositionalEncoding", run.d_model, longest, 0.0)
+    x = run.normal(run.batch, run.seq_len, run.d_model)
+    zeros = run.see("encoding of zeros", block, torch.zeros_like(x))
+    if run.batch > 1 and isinstance(zeros, torch.Tensor) and zeros.shape == x.shape:
+        same = torch.allclose(zeros[:1].expand_as(zeros), zeros, atol=1e-5)
+        run.law("every sentence of the batch gets the same encoding", same)
+    run.see("output", block, x)
+    trained = any(p.requires_grad for p in block.parameters())
+    run.law(UNTRAINED, not trained, "it is: the optimiser would change it")
+    loose = any(isinstance(value, torch.Tensor) for value in vars(block).values())
+    run.law(BUFFER, not loose, "it is a plain tensor; use register_buffer")
+    still = run.block("PositionalEncoding", run.d_model, longest, 1.0)
+    run.see("output in evaluation with dropout 1", still, x)
+    dropped = run.block("PositionalEncoding", run.d_model, longest, 1.0, training=True)
+    run.see("output in training with dropout 1", dropped, x)
+
+
+@probe(*({**sizes, "seq_len": sizes["seq_len"] + 4} for sizes in SIZES))
+def layer_normalization(run: Run) -> None:
+    """`LayerNormalization(features, eps)`; an epsilon of 0.1 shows where it stands."""
+    block = run.block("LayerNormalization", run.d_model, 0.1)
+    x = run.normal(run.batch, run.seq_len, run.d_model) * 0.5 + 2.0
+    run.see("output", block, x)
+    one = run.normal(run.batch + 1, run.d_model) * 3.0 - 1.0
+    run.see("output of (batch, d_model)", block, one)
+    arguments = run.call_form("LayerNormalization", (run.d_model, 1e-6))
+    fresh = run.get("LayerNormalization")(*arguments).to(run.dtype)
+    run.see("a new block's output", fresh, x)
+
+
+@probe(*({**sizes, "d_ff": d} for sizes, d in zip(SIZES, (13, 17, 12), strict=True)))
+def feed_forward(run: Run) -> None:
+    """`FeedForwardBlock(d_model, d_ff, dropout)`."""
+    block = run.block("FeedForwardBlock", run.d_model, run.d_ff, 0.0)
+    x = run.normal(run.batch, run.seq_len, run.d_model)
+    run.see("output", block, x)
+    dropped = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0, training=True)
+    run.see("output in training with dropout 1", dropped, x)
+    still = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0)
+    run.see("output in evaluation with dropout 1", still, x)
+
+
+@probe(*SIZES)
+def residual(run: Run) -> None:
+    """`ResidualConnection(dropout)`, called with x and a sublayer."""
+    _residual(run, "ResidualConnection")
+
+
+@probe(*SIZES)
+def post_norm(run: Run) -> None:
+    """`PostNormResidualConnection(dropout)`."""
+    _residual(run, "PostNormResidualConnection")
+
+
+def _residual(run: Run, name: str) -> None:
+    sublayer = run.filled(nn.Linear(run.d_model, run.d_model))
+    x = run.normal(run.batch, run.seq_len, run.d_model) * 3.0 + 1.0
+    run.see("output", run.block(name, 0.0), x, sublayer)
+    run.see("output in training with dropout 1", run.block(name, 1.0, training=True), x, sublayer)
+    run.see("output in evaluation with dropout 1", run.block(name, 1.0), x, sublayer)
+
+
+@probe(*({**sizes, "vocab": v} for sizes, v in zip(SIZES, (11, 9, 13), strict=True)))
+def projection(run: Run) -> None:
+    """`ProjectionLayer(d_model, vocab_size)`."""
+    block = run.block("ProjectionLayer", run.d_model, run.vocab)
+    output = run.see("output", block, run.normal(run.batch, run.seq_len, run.d_model))
+    if isinstance(output, torch.Tensor) and output.dim():
+        sums = output.exp().sum(-1)
+        holds = bool(torch.allclose(sums, torch.ones_like(sums), atol=1e-4))
+        run.law("the probabilities of every position sum to 1", holds)

@@ -1,0 +1,90 @@
+"""The result of grading one answer, as text for a terminal."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law or one comparison, and why it failed."""
+
+    name: str
+    passed: bool
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A recognised mistake: its name, what it is, and where the course explains it."""
+
+    name: str
+    diagnosis: str
+    lesson: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was checked and what was found.
+
+    `error` says why the checks could not run or complete, and `line` where in the
+    answer; `matrices` holds expected and actual values of a wrong matrix.
+    """
+
+    exercise: str
+    checks: tuple[Check, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    error: str = ""
+    line: int = 0
+    printed: str = ""
+    matrices: tuple[list[list[float]], ...] = field(default=(), repr=False)
+
+    @property
+    def passed(self) -> bool:
+        """Every check passed, and there was at least one."""
+        return not self.error and bool(self.checks) and all(c.passed for c in self.checks)
+
+    @property
+    def score(self) -> str:
+        """`6 of 7 checks passed`."""
+        right = sum(c.passed for c in self.checks)
+        return f"{right} of {len(self.checks)} checks passed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it between processes."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(table: dict[str, Any]) -> "Report":
+        """The report that `to_dict` wrote."""
+        values = dict(table)
+        values["checks"] = tuple(Check(**c) for c in table["checks"])
+        values["mistakes"] = tuple(Mistake(**m) for m in table["mistakes"])
+        values["matrices"] = tuple(table["matrices"])
+        return Report(**values)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The report as the learner reads it: what failed, then the name of the mistake."""
+        if self.passed:
+            return [f"passed: {self.score}", *self._output()]
+        found = [self._where() + self.error] if self.error else []
+        failed = [c for c in self.checks if not c.passed] if not self.error else []
+        shown = failed[:1] + [c for c in failed[1:] if "expected" in c.message][:1]
+        shown = shown[:1] if failed and "expected" in failed[0].message else shown
+        found += [f"{c.name}: {c.message or 'does not hold'}" for c in shown]
+        if left := [c.name for c in failed if c not in shown]:
+            found.append(f"also failed: {'; '.join(left)}")
+        for mistake in self.mistakes:
+            found.append(f"known mistake: {mistake.diagnosis}")
+            found += [f"lesson: {mistake.lesson}"] if mistake.lesson else []
+        if self.checks:
+            found.append(self.score)
+        return found + self._output()
+
+    def _where(self) -> str:
+        return f"line {self.line}: " if self.line else ""
+
+    def _output(self) -> list[str]:
+        return ["your program printed:", self.printed] if self.printed else []

@@ -1,0 +1,139 @@
+"""One learner at work: checks, hints and progress, for the command line and watch mode."""
+
+import sys
+from pathlib import Path
+
+from clearhead.errors import UserError
+from clearhead.learn.client import Grader
+from clearhead.learn.folder import read_answer, solution_text
+from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.progress import Progress
+from clearhead.learn.report import Report
+from clearhead.learn.written import assess, model_answer
+
+HINT_KINDS = ("idea", "formula", "shape")
+
+
+class Session:
+    """A folder of exercises, its progress, and the grading process."""
+
+    def __init__(self, folder: Path, grader: Grader) -> None:
+        self.folder, self.grader = folder, grader
+        self.progress = Progress.load(folder)
+
+    def check(self, exercise: Exercise, text: str | None = None) -> Report:
+        """Grade the learner's file (or another text) and remember the result."""
+        text = read_answer(self.folder, exercise) if text is None else text
+        report = check_text(exercise, text, self.grader)
+        self._remember(report)
+        return report
+
+    def _remember(self, report: Report) -> None:
+        name = report.exercise
+        self.progress.attempts[name] = self.progress.attempts.get(name, 0) + 1
+        if report.passed:
+            self.progress.passed[name] = report.score
+        for mistake in report.mistakes:
+            self.progress.mistakes.setdefault(name, []).append(mistake.name)
+        self.progress.save(self.folder)
+
+    def hint(self, exercise: Exercise) -> str:
+        """The next hint: idea, then formula, then shape; after the last one, again the last."""
+        shown = self.progress.hints.get(exercise.name, 0)
+        index = min(shown, len(exercise.hints) - 1)
+        self.progress.hints[exercise.name] = index + 1
+        self.progress.save(self.folder)
+        kind = HINT_KINDS[index] if index < len(HINT_KINDS) else "more"
+        left = len(exercise.hints) - index - 1
+        more = f"\n({left} more: `clearhead learn hint {exercise.name}`)" if left else ""
+        return f"Hint {index + 1}, {kind}: {exercise.hints[index]}{more}"
+
+    def solution(self, exercise: Exercise, spoil: bool) -> str:
+        """The solution, after the exercise has been passed.
+
+        Raises:
+            UserError: it has not been passed, and `spoil` is not set.
+        """
+        if exercise.name not in self.progress.passed and not spoil:
+            raise UserError(
+                f"{exercise.name} has not been passed; `clearhead learn hint {exercise.name}` "
+                "helps, --spoil shows the solution all the same"
+            )
+        return solution_text(exercise)
+
+    def next(self) -> Exercise | None:
+        """The first exercise that is neither passed nor in a chapter tested out of."""
+        open_ones = (e for e in course().exercises if not self.is_done(e))
+        return next(open_ones, None)
+
+    def is_done(self, exercise: Exercise) -> bool:
+        """Passed, or in a chapter that was tested out of."""
+        done = exercise.name in self.progress.passed
+        return done or str(exercise.chapter) in self.progress.skipped
+
+    def done(self) -> int:
+        """How many exercises are done."""
+        return sum(map(self.is_done, course().exercises))
+
+    def test_out(self, chapter: int) -> list[Report]:
+        """Check a chapter's hardest exercises; if all pass, the chapter counts as done.
+
+        Raises:
+            UserError: there is no such chapter.
+        """
+        chosen = test_out_exercises(chapter)
+        reports = [self.check(exercise) for exercise in chosen]
+        if all(report.passed for report in reports):
+            self.progress.skipped.append(str(chapter))
+            self.progress.save(self.folder)
+        return reports
+
+
+def check_text(exercise: Exercise, text: str, grader: Grader) -> Report:
+    """Grade a text as an answer to an exercise."""
+    if exercise.kind == "written":
+        return assess(exercise, text)
+    return grader.grade(exercise, text)
+
+
+def test_out_exercises(chapter: int) -> list[Exercise]:
+    """The coding exercises of a chapter that have its greatest difficulty.
+
+    Raises:
+        UserError: there is no such chapter, or it has none.
+    """
+    inside = [e for e in course().exercises if e.chapter == chapter and e.subject]
+    if not inside:
+        raise UserError(f"chapter {chapter} has no exercises; `clearhead learn list` shows all")
+    hardest = max(e.difficulty for e in inside)
+    return [e for e in inside if e.difficulty == hardest]
+
+
+def describe(session: Session, exercise: Exercise, report: Report) -> list[str]:
+    """The lines that the learner reads after a check, the next command included."""
+    number = course().number(exercise)
+    first, *rest = report.lines() or [""]
+    lines = [f"{number} {exercise.name}: {first}", *(f"  {line}" for line in rest)]
+    if not report.passed:
+        return [*lines, f"  hint: clearhead learn hint {exercise.name}"]
+    if exercise.key_idea:
+        lines.append(f"  {' '.join(exercise.key_idea.split())}")
+    following = session.next()
+    if following is None:
+        return [*lines, "  Every exercise is done. Next: clearhead learn certificate"]
+    where = course().number(following)
+    return [*lines, f"  Next: {where} {following.title}: clearhead learn check {following.name}"]
+
+
+def reveal(session: Session, exercise: Exercise, report: Report) -> list[str]:
+    """The model answer of a written task, once there is an answer; she assesses herself."""
+    if exercise.kind != "written" or not report.passed:
+        return []
+    lines = ["", model_answer(exercise)]
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        print("\n".join(lines))
+        found = [input(f"Does your answer say: {p} [y/n] ")[:1] == "y" for p in exercise.rubric]
+        session.progress.rubric[exercise.name] = found
+        session.progress.save(session.folder)
+        return [f"{sum(found)} of {len(found)} points; your portfolio keeps them"]
+    return lines

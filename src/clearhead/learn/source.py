@@ -1,0 +1,196 @@
+"""Exercises are cut from the library's source: excerpts, and replacements found by syntax tree."""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from clearhead.errors import UserError
+
+BLANK = "____"
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the expression or statement `old` of the function `inside` by the text `new`.
+
+    `old` is compared as a syntax tree and must occur once; `nth` selects among several.
+    """
+
+    inside: str
+    old: str
+    new: str
+    nth: int = 0
+
+
+@cache
+def _module(name: str) -> tuple[str, ast.Module]:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise UserError(f"no module {name}; correct the address in the manifest or the lesson")
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    return text, ast.parse(text)
+
+
+def excerpt(addresses: tuple[str, ...]) -> str:
+    """The source at `module:name` or `module:Class.method`, with the imports that it needs.
+
+    `module` alone is the whole file; `module:Class(a, b)` keeps only these methods of
+    a class. Checks of arguments are left out.
+
+    Raises:
+        UserError: there is no such module or definition.
+    """
+    pieces, imports = [], []
+    if len(addresses) == 1 and ":" not in addresses[0]:
+        return _module(addresses[0])[0]
+    paths = [address.partition(":")[2].partition("(")[0] for address in addresses]
+    included = set(map(address_name, addresses))
+    for address, path in zip(addresses, paths, strict=True):
+        module, _, methods = address.partition(":")
+        kept = re.findall(r"\w+", methods.partition("(")[2])
+        piece = _definition_text(module, path, kept)
+        pieces.append(piece)
+        imports += _imports(module, piece, included)
+    head = "\n".join(_sorted_imports(imports))
+    return "\n\n\n".join([head, *pieces] if head else pieces) + "\n"
+
+
+def source_lines(address: str) -> tuple[str, int, list[str]]:
+    """The source at `module:name` as it stands: its file, its first line's number, its lines.
+
+    Raises:
+        UserError: there is no such module or definition.
+    """
+    module, _, path = address.partition(":")
+    text, tree = _module(module)
+    node = definition(tree, path, address)
+    first, last = _first_line(node), node.end_lineno or node.lineno
+    spec = find_spec(module)
+    package = spec is not None and spec.submodule_search_locations is not None
+    file = module.replace(".", "/") + ("/__init__.py" if package else ".py")
+    return file, first, text.splitlines()[first - 1 : last]
+
+
+def address_name(address: str) -> str:
+    """The name that an excerpt defines: the last part of its address."""
+    return address.partition(":")[2].partition("(")[0].rpartition(".")[2]
+
+
+def _definition_text(module: str, path: str, kept: list[str]) -> str:
+    text, tree = _module(module)
+    node = definition(tree, path, f"{module}:{path}")
+    lines = text.splitlines()
+    static = isinstance(node, ast.FunctionDef) and bool(node.decorator_list) and "." in path
+    first = node.lineno if static else _first_line(node)
+    left_out = [*_argument_checks(node), *_other_methods(node, kept)]
+    dropped = {n for d in left_out for n in _lines_of(d, lines)}
+    rows = [
+        lines[n - 1][node.col_offset :]
+        for n in range(first, (node.end_lineno or first) + 1)
+        if n not in dropped
+    ]
+    piece = re.sub(r"\n+ *Raises:\n(?: +.*\n)+?(?= *(?:\"\"\"|\n))", "\n", "\n".join(rows))
+    return re.sub(r"\n{3,}", "\n\n", piece).rstrip()
+
+
+def definition(tree: ast.AST, path: str, name: str = "") -> Definition:
+    """The function or class at a dotted path of a syntax tree.
+
+    Raises:
+        UserError: there is none.
+    """
+    node = tree
+    for part in path.split("."):
+        body = getattr(node, "body", [])
+        found = [n for n in body if isinstance(n, Definition) and n.name == part]
+        if not found:
+            raise UserError(f"{name or path} is not in the source any more; correct its address")
+        node = found[-1]
+    assert isinstance(node, Definition)
+    return node
+
+
+def _first_line(node: Definition) -> int:
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def _lines_of(node: ast.stmt, lines: list[str]) -> range:
+    first = _first_line(node) if isinstance(node, Definition) else node.lineno
+    while isinstance(node, Definition) and not lines[first - 2].strip():
+        first -= 1
+    return range(first, (node.end_lineno or first) + 1)
+
+
+def _other_methods(node: Definition, kept: list[str]) -> list[ast.stmt]:
+    methods = [s for s in node.body if isinstance(s, ast.FunctionDef)]
+    return [m for m in methods if kept and m.name not in kept]
+
+
+def _argument_checks(node: Definition) -> list[ast.stmt]:
+    """Statements that only refuse wrong arguments, and methods that only do that or print."""
+    bodies = [getattr(child, "body", None) for child in ast.walk(node)]
+    statements = [s for body in bodies if isinstance(body, list) for s in body]
+    return [s for s in statements if _is_check(s)]
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        return all(isinstance(s, ast.Raise) for s in statement.body) and not statement.orelse
+    if isinstance(statement, ast.FunctionDef):
+        return statement.name == "extra_repr" or statement.name.startswith("_check")
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        name = ast.unparse(statement.value.func).rpartition(".")[2]
+        return name.lstrip("_").startswith("check")
+    return False
+
+
+def _imports(module: str, piece: str, included: set[str]) -> list[str]:
+    """Import lines for the names that a piece of a module uses and does not define."""
+    tree = ast.parse(piece)
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - included
+    _, whole = _module(module)
+    found = []
+    for statement in whole.body:
+        if isinstance(statement, ast.Import):
+            found += [
+                f"import {a.name}" + (f" as {a.asname}" if a.asname else "")
+                for a in statement.names
+                if (a.asname or a.name).partition(".")[0] in used
+            ]
+        elif isinstance(statement, ast.ImportFrom):
+            found += [
+                f"from {statement.module} import {a.name}"
+                for a in statement.names
+                if a.name in used
+            ]
+        else:
+            found += [f"from {module} import {n}" for n in _defined(statement) if n in used]
+    return found
+
+
+def _defined(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, Definition):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def _sorted_imports(lines: list[str]) -> list[str]:
+    """As ruff would sort them: the standard library, then others, names of one module joined."""
+    joined: dict[str, set[str]] = {}
+    plain = {line for line in lines if line.startswith("import ")}
+    for line in set(lines) - plain:
+        module, _, name = line.removeprefix("from ").partition(" import ")
+        joined.setdefault(module, set()).add(name)
+    groups: tuple[list[str], ...] = ([], [], [])
+    for line in sorted(plain):
+        groups[1 if line.split()[1].startswith("torch") else 0].append(line)
+    for module, names in sorted(joined.items()):
+        place = {"torch": 1, "clearhead": 2}.get(module.partition(".")[0], 0)
+        groups[place].append(f"from {module} import {', '.join(sorted(names))}")
+    return "\n\n".join("\n".join(group) for group in groups if group).splitlines()

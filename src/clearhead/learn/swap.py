@@ -1,0 +1,223 @@
+"""The shipped weights in a learner's blocks: `clearhead translate --with FILE:CLASS`."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clearhead import blocks
+from clearhead.decoding import DecodingOptions
+from clearhead.errors import UserError
+from clearhead.learn import adopt
+from clearhead.learn.failures import failure, open_blanks
+from clearhead.learn.modules import load_text
+from clearhead.models import Transformer
+from clearhead.translation import Translator
+from clearhead.translation.loading import find_model, load_translator
+
+logger = logging.getLogger(__name__)
+
+# The arguments with which a block of the library was built; inner blocks first.
+ARGUMENTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "LayerNormalization": lambda m: (m.alpha.numel(), m.eps),
+    "InputEmbeddings": lambda m: (m.d_model, m.vocab_size),
+    "PositionalEncoding": lambda m: (m.d_model, m.seq_len, m.dropout.p),
+    "MultiHeadAttentionBlock": lambda m: (m.d_model, m.h, m.dropout.p),
+    "FeedForwardBlock": lambda m: (m.linear_1.in_features, m.linear_1.out_features, m.dropout.p),
+    "ProjectionLayer": lambda m: (m.proj.in_features, m.proj.out_features),
+    "ResidualConnection": lambda m: (m.dropout.p, m.norm),
+    "EncoderBlock": lambda m: (m.self_attention_block, m.feed_forward_block, *_residuals(m)),
+    "DecoderBlock": lambda m: (
+        m.self_attention_block, m.cross_attention_block, m.feed_forward_block, *_residuals(m),
+    ),
+    "Encoder": lambda m: (m.layers, m.norm),
+    "Decoder": lambda m: (m.layers, m.norm),
+}  # fmt: skip
+CLOSE = 1e-3
+
+
+@dataclass(frozen=True)
+class Block:
+    """A learner's class, which takes the place of the library's class of the same name."""
+
+    name: str
+    make: Callable[..., nn.Module]
+    filename: str
+
+
+def load_block(spec: str) -> Block:
+    """The class that `FILE:CLASS` names.
+
+    Raises:
+        UserError: no such file or class, an error in the file, or a class of another name.
+    """
+    path, _, name = spec.rpartition(":")
+    if not path or name not in ARGUMENTS:
+        raise UserError(f"--with {spec}: expected FILE.py:CLASS with one of {', '.join(ARGUMENTS)}")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--with {spec}: {path} cannot be read ({error})") from error
+    return block_of(text, path, name)
+
+
+def block_of(text: str, filename: str, name: str) -> Block:
+    """The class of this name that a text defines.
+
+    Raises:
+        UserError: the text has an open blank or an error, or does not define the class.
+    """
+    if blank := open_blanks(text):
+        raise UserError(f"{filename}, {blank}")
+    try:
+        names = vars(load_text(text, filename))
+    except Exception as error:
+        raise _in_words(error, filename) from error
+    if not isinstance(names.get(name), type):
+        found = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == "answer"]
+        raise UserError(f"{filename} defines no class {name}; found {', '.join(found) or 'none'}")
+    return Block(name, names[name], filename)
+
+
+def swap(model: Transformer, block: Block) -> tuple[int, str]:
+    """Put the learner's block, with the model's weights, in place of each block of its kind.
+
+    Returns how many were replaced, and one line on what could not be copied or differs.
+
+    Raises:
+        UserError: the block cannot be built, hold the weights, or run.
+    """
+    kind = getattr(blocks, block.name)
+    places = [(path, m) for path, m in model.named_modules() if type(m) is kind]
+    if not places:
+        raise UserError(f"this model has no {block.name}; leave it out of --with")
+    try:
+        original, inputs = places[0][1], _inputs(model, places[0][1])
+        tried = [_difference(b, original, inputs) for b in _filled(block, original)]
+        best = min(range(len(tried)), key=tried.__getitem__)
+        for path, module in places:
+            model.set_submodule(path, _filled(block, module)[best])
+    except Exception as error:
+        raise _in_words(error, block.filename) from error
+    notes = [_missing(block, original)]
+    if not tried[best] < CLOSE:
+        notes.append(f"its output differs from the library's by up to {tried[best]:.3g}")
+    return len(places), "; ".join(filter(None, notes))
+
+
+def _residuals(module: Any) -> tuple[Any, ...]:
+    """The dropout rate of a layer, and its residual connections one after the other."""
+    connections = module.residual_connections
+    return connections[0].dropout.p, iter([*connections]).__next__
+
+
+def _filled(block: Block, original: nn.Module) -> list[nn.Module]:
+    """The block with the weights of the original, once for each way that the shapes allow."""
+    made, own, state = _made(block, original)
+    found = []
+    for way in adopt.ways(own, state) if state else []:
+        one, own, _ = _made(block, original)
+        adopt.fill(own, state, way)
+        found.append(one.eval())
+    return found or [made.eval()]
+
+
+def _made(
+    block: Block, original: nn.Module
+) -> tuple[nn.Module, dict[str, nn.Parameter], dict[str, nn.Parameter]]:
+    """A new block, its own parameters and those of the original, without those of inner blocks."""
+    arguments = ARGUMENTS[block.name](original)
+    inner = [m for m in arguments if isinstance(m, nn.Module)]
+    inner += getattr(original, "residual_connections", [])
+    given = {id(p) for m in inner for p in m.parameters()}
+    made = block.make(*arguments)
+    own, state = (
+        {n: p for n, p in m.named_parameters() if id(p) not in given} for m in (made, original)
+    )
+    return made, own, state
+
+
+def _missing(block: Block, original: nn.Module) -> str:
+    """What the shipped weights have and the learner's block has no parameter for."""
+    _, own, state = _made(block, original)
+    left = adopt.ways(own, state)[0].adapted(own, state) if state else set()
+    return f"no parameter for {', '.join(sorted(left))}" if left else ""
+
+
+def _inputs(model: Transformer, module: nn.Module) -> tuple[Any, ...]:
+    """What a block receives when the model reads a few ids."""
+    seen: list[tuple[Any, ...]] = []
+    handle = module.register_forward_pre_hook(lambda _, inputs: seen.append(inputs))
+    ids = torch.arange(3, 10)[None]
+    mask = torch.ones(1, 1, 1, ids.shape[1], dtype=torch.bool)
+    with torch.no_grad():
+        model(ids, ids, mask, blocks.look_ahead_mask(ids.shape[1]))
+    handle.remove()
+    return seen[0]
+
+
+def _difference(mine: nn.Module, original: nn.Module, inputs: tuple[Any, ...]) -> float:
+    """The largest difference of the outputs; infinite if the shapes differ."""
+    with torch.no_grad():
+        actual, expected = mine(*inputs), original(*inputs)
+    if not isinstance(actual, Tensor) or actual.shape != expected.shape:
+        return float("inf")
+    return float((actual - expected).abs().max().nan_to_num(nan=float("inf")))
+
+
+def compare(
+    model: Transformer, translate: Callable[[], list[str]], mine: Sequence[Block]
+) -> tuple[list[str], list[str], list[str]]:
+    """Translations by the library's blocks and by the learner's, and a line for each block.
+
+    The model keeps the learner's blocks.
+
+    Raises:
+        UserError: a block cannot take the other's place, or fails while it translates.
+    """
+    expected, lines = translate(), []
+    for block in sorted(mine, key=lambda b: list(ARGUMENTS).index(b.name)):
+        count, note = swap(model, block)
+        times = f"{count} times" if count > 1 else "once"
+        lines.append(f"{block.name} of {block.filename} runs {times}{note and '; '}{note}")
+    try:
+        return expected, translate(), lines
+    except UserError:
+        raise
+    except Exception as error:
+        raise _in_words(error, mine[0].filename) from error
+
+
+def write_both(
+    specs: Sequence[str], chunks: Iterable[list[str]], model: str | None, options: DecodingOptions
+) -> Iterator[bytes]:
+    """The translations by the learner's blocks; where they differ, next to the correct one."""
+    mine = [load_block(spec) for spec in specs]
+    loaded, tokenizer = load_translator(find_model(model), torch.device("cpu"))
+    texts = [text for chunk in chunks for text in chunk]
+
+    def translate() -> list[str]:
+        translator = Translator(loaded, tokenizer, engine="readable")
+        return [best[0].text for best in translator.translate_detailed(texts, options)]
+
+    expected, actual, lines = compare(loaded, translate, mine)
+    for line in lines:
+        logger.warning("%s", line)
+    for right, own in zip(expected, actual, strict=True):
+        both = own if own == right else f"your block: {own}\nclearhead:  {right}"
+        yield f"{both}\n".encode("utf-8", "backslashreplace")
+
+
+def _in_words(error: Exception, filename: str) -> UserError:
+    """The learner's error as one line, with its line in the file."""
+    if isinstance(error, UserError):
+        return error
+    found = failure(error, filename)
+    first = str(found["error"]).strip().splitlines()[0]
+    return UserError(
+        f"{filename}{', line ' + str(found['line']) if found['line'] else ''}: {first}"
+    )

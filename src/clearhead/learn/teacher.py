@@ -1,0 +1,143 @@
+"""Grading many submissions: a table of results, and the misconceptions of the class."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from clearhead.errors import UserError
+from clearhead.learn.client import Grader
+from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.report import Report
+from clearhead.learn.written import assess
+
+LARGEST_ANSWER = 1 << 20
+COLUMNS = ("student", "exercise", "passed", "checks_passed", "checks", "mistakes", "message")
+SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file: its student, its exercise."""
+
+    student: str
+    exercise: Exercise
+    path: Path
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A submission and its report."""
+
+    submission: Submission
+    report: Report
+
+
+def submissions(folder: Path) -> list[Submission]:
+    """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or FOLDER/STUDENT__EXERCISE.py.
+
+    Raises:
+        UserError: the folder has none.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder; give the one that holds the submissions")
+    known = {exercise.name: exercise for exercise in course().exercises}
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".py", ".md") or path.is_symlink() or not path.is_file():
+            continue
+        parts = path.relative_to(folder).parts
+        student, _, name = path.stem.rpartition(SEPARATOR)
+        student = parts[0] if len(parts) > 1 else student
+        if student and name in known:
+            found.append(Submission(student, known[name], path))
+    if not found:
+        raise UserError(
+            f"{folder} holds no submissions; expected STUDENT/EXERCISE.py or "
+            f"STUDENT{SEPARATOR}EXERCISE.py with the name of an exercise"
+        )
+    return found
+
+
+def grade_all(
+    every: Sequence[Submission], jobs: int, done: Callable[[int], None] = lambda _: None
+) -> Iterator[Graded]:
+    """Grade every submission, `jobs` at a time; a bad file gets its report like any other."""
+    graders: SimpleQueue[Grader] = SimpleQueue()
+    started = [Grader() for _ in range(jobs)]
+    for grader in started:
+        graders.put(grader)
+
+    def one(submission: Submission) -> Graded:
+        grader = graders.get()
+        try:
+            return Graded(submission, _report(submission, grader))
+        finally:
+            graders.put(grader)
+
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            for count, graded in enumerate(pool.map(one, every), start=1):
+                done(count)
+                yield graded
+    finally:
+        for grader in started:
+            grader.close()
+
+
+def _report(submission: Submission, grader: Grader) -> Report:
+    name = submission.exercise.name
+    try:
+        if submission.path.stat().st_size > LARGEST_ANSWER:
+            return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
+        text = submission.path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Report(name, error=f"the file cannot be read: {error}")
+    if submission.exercise.kind == "written":
+        return assess(submission.exercise, text)
+    return grader.grade(submission.exercise, text)
+
+
+def to_csv(graded: Sequence[Graded]) -> str:
+    """One row for each submission."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in graded:
+        report = one.report
+        right = sum(check.passed for check in report.checks)
+        mistakes = " ".join(mistake.name for mistake in report.mistakes)
+        message = "" if report.passed else report.lines()[0]
+        row = [one.submission.student, report.exercise, int(report.passed), right]
+        writer.writerow([*map(_plain, row), len(report.checks), mistakes, _plain(message)])
+    return stream.getvalue()
+
+
+def _plain(value: object) -> object:
+    """Spreadsheets run a cell that begins with = + - @ as a formula; a quote prevents it."""
+    text = " ".join(str(value).split()) if isinstance(value, str) else value
+    return f"'{text}" if isinstance(text, str) and text.startswith(("=", "+", "-", "@")) else text
+
+
+def summary(graded: Sequence[Graded]) -> str:
+    """For each exercise the share that passed, then the mistakes by frequency."""
+    lines = []
+    by_exercise: dict[str, list[Report]] = {}
+    for one in graded:
+        by_exercise.setdefault(one.report.exercise, []).append(one.report)
+    students = len({one.submission.student for one in graded})
+    lines.append(f"{len(graded)} submissions of {students} students")
+    for name, reports in by_exercise.items():
+        right = sum(report.passed for report in reports)
+        lines.append(f"\n{name}: {right} of {len(reports)} passed")
+        counts = Counter(mistake for r in reports for mistake in r.mistakes)
+        for mistake, count in counts.most_common():
+            lines.append(f"  {count:4d} × {mistake.name}: {mistake.diagnosis}")
+        unnamed = sum(not r.passed and not r.mistakes for r in reports)
+        if unnamed:
+            lines.append(f"  {unnamed:4d} × not passed, no known mistake")
+    return "\n".join(lines)

@@ -1,0 +1,161 @@
+"""Watch mode: a save re-runs what changed; single keys for hint, list, next, reset, all, quit."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clearhead.learn.folder import locate, reset
+from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.progress import Progress
+from clearhead.learn.session import Session, describe
+
+POLL_SECONDS = 0.25  # works on network drives and in containers, where file events do not
+BAR = 30
+KEYS = "h hint · l list · n next · r reset · a check all · q quit"
+
+
+class Watch:
+    """The exercise at which the learner is, and the times at which its files changed."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.current: Exercise | None = session.next()
+        self.times = self._now()
+
+    def run(self) -> None:
+        """Until the learner quits."""
+        self.session.grader.start()
+        self._check(self.current)
+        with keyboard() as keys:
+            while True:
+                key = next(keys)
+                if key == "q":
+                    return
+                self.press(key)
+                for exercise in self.changed():
+                    self._check(exercise)
+
+    def changed(self) -> list[Exercise]:
+        """The exercises whose files were saved since the last call."""
+        now, before = self._now(), self.times
+        self.times = now
+        return [e for e in course().exercises if now[e.name] not in (before[e.name], 0.0)]
+
+    def _now(self) -> dict[str, float]:
+        folder = self.session.folder
+        return {e.name: _modified(locate(folder, e)) for e in course().exercises}
+
+    def press(self, key: str) -> None:
+        """What a key does."""
+        if key == "l":
+            print("\n".join(listing(self.session)))
+        elif key == "a":
+            self._check_all()
+        elif self.current is not None and key == "h":
+            print(self.session.hint(self.current))
+        elif self.current is not None and key == "n":
+            self._go(self.session.next() or self.current)
+        elif self.current is not None and key == "r":
+            self._reset(self.current)
+
+    def _check_all(self) -> None:
+        for exercise in course().exercises:
+            if exercise.name in self.session.progress.attempts:
+                self._check(exercise)
+
+    def _reset(self, exercise: Exercise) -> None:
+        backup = reset(self.session.folder, exercise)
+        self.session.progress = Progress.load(self.session.folder)
+        self.times = self._now()
+        print(f"reset; your answer is kept in {backup}" if backup else "nothing to reset")
+
+    def _go(self, exercise: Exercise) -> None:
+        """Move on, or past an exercise that is not done yet."""
+        every = course().exercises
+        if exercise is self.current:
+            index = every.index(exercise) + 1
+            exercise = every[index % len(every)]
+        self.current = exercise
+        self._check(exercise)
+
+    def _check(self, exercise: Exercise | None) -> None:
+        if exercise is None:
+            print("Every exercise is done.")
+            return
+        path = locate(self.session.folder, exercise)
+        print(f"\n{path.relative_to(self.session.folder)} …", flush=True)
+        report = self.session.check(exercise)
+        print("\n".join(describe(self.session, exercise, report)))
+        if report.passed and exercise is self.current:
+            self.current = self.session.next()
+        print(f"{progress_bar(self.session)}\n{KEYS}", flush=True)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # an editor may replace the file at this moment
+        return 0.0
+
+
+def progress_bar(session: Session) -> str:
+    """`[#####-----] 12 of 50`."""
+    done, total = session.done(), len(course().exercises)
+    full = round(BAR * done / total)
+    return f"[{'#' * full}{'-' * (BAR - full)}] {done} of {total}"
+
+
+def listing(session: Session) -> list[str]:
+    """Every exercise with its state, by chapter."""
+    lines, following = [], session.next()
+    for number, title in course().chapters.items():
+        inside = [e for e in course().exercises if e.chapter == number]
+        if inside:
+            lines.append(f"{number}. {title}")
+        for e in inside:
+            state = "x" if session.is_done(e) else ">" if e is following else " "
+            facts = f"{e.kind}, {e.minutes} min"
+            lines.append(f"  [{state}] {course().number(e):5} {e.name:28} {e.title} ({facts})")
+    return [*lines, progress_bar(session)]
+
+
+@contextmanager
+def keyboard() -> Iterator[Iterator[str]]:
+    """Single keys without Enter; an empty string when none was pressed for a moment."""
+    if sys.platform == "win32":
+        yield _windows_keys()
+        return
+    import termios
+    import tty
+
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    try:
+        tty.setcbreak(handle)
+        yield _keys()
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def _keys() -> Iterator[str]:
+    import os
+    import select
+
+    while True:
+        ready, _, _ = select.select([sys.stdin], [], [], POLL_SECONDS)
+        if not ready:
+            yield ""
+            continue
+        key = os.read(sys.stdin.fileno(), 1).decode("utf-8", "ignore")
+        yield key.lower() or "q"  # the terminal was closed
+
+
+def _windows_keys() -> Iterator[str]:
+    import msvcrt
+
+    while True:
+        time.sleep(POLL_SECONDS)
+        pressed = msvcrt.kbhit()  # type: ignore[attr-defined,unused-ignore]
+        yield msvcrt.getwch().lower() if pressed else ""  # type: ignore[attr-defined,unused-ignore]

@@ -1,0 +1,169 @@
+"""Models of torch modules for the native engine: their sizes, weights and tables as arrays."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from clearhead import blocks
+from clearhead.models.bert import Bert
+from clearhead.models.esm import Esm
+from clearhead.models.gpt import Gpt
+from clearhead.models.marian import MarianConfig
+from clearhead.models.stack import StackConfig
+from clearhead.models.transformer import Transformer
+from clearhead.native.model import NativeModel
+from clearhead.native.weights import ModelSizes, Tables
+
+Model = Transformer | Gpt | Bert | Esm
+Array = NDArray[np.float32]
+
+
+def unsupported(model: nn.Module) -> str:
+    """Why the native engine does not run this model; empty if it does.
+
+    It computes what the library's own block classes compute. A subclass, a hook or an adapter
+    may compute anything, so such a model is left to the readable engine.
+    """
+    device = next(model.parameters()).device
+    if device.type != "cpu":
+        return f"the model is on {device}"
+    for name, module in model.named_modules():
+        if type(module) not in KNOWN and not _is_ours(module):
+            return f"{name} is a {type(module).__name__}, not one of the library's own blocks"
+        if module._forward_hooks or module._forward_pre_hooks:
+            return f"{name} has hooks"
+    return ""
+
+
+KNOWN: frozenset[type] = frozenset(
+    {
+        blocks.ActivatedFeedForwardBlock, blocks.BiasedLayerNormalization, blocks.Classifier,
+        blocks.Decoder, blocks.DecoderBlock, blocks.Encoder, blocks.EncoderBlock,
+        blocks.FeedForwardBlock, blocks.HalvedPositionalEncoding, blocks.InputEmbeddings,
+        blocks.LayerNormalization, blocks.LearnedPositions, blocks.MaskedLanguageHead,
+        blocks.MultiHeadAttentionBlock, blocks.PlainEmbeddings, blocks.Pooler,
+        blocks.PositionalEncoding, blocks.PostNormResidualConnection, blocks.ProjectionLayer,
+        blocks.ResidualConnection, blocks.RotaryMultiHeadAttentionBlock, blocks.RotaryPositions,
+        blocks.TiedProjection, blocks.TokenDropoutEmbeddings,
+        nn.Dropout, nn.Embedding, nn.Identity, nn.Linear, nn.ModuleDict, nn.ModuleList,
+        nn.Sequential,
+    }
+)  # fmt: skip
+
+
+def _is_ours(module: nn.Module) -> bool:
+    """The models themselves, and the accelerated versions of blocks, which compute the same."""
+    package = type(module).__module__.split(".")[:2]
+    return package in (["clearhead", "models"], ["clearhead", "fast"])
+
+
+def arrays_of(model: nn.Module) -> dict[str, Array]:
+    """Every parameter by its name, float32, sharing memory where it is float32 already."""
+    return {name: _array(tensor) for name, tensor in model.state_dict().items()}
+
+
+def native_model(model: Model, int8: bool = False, kernels: str = "") -> NativeModel:
+    """The same weights for the native engine; see `unsupported` for which models it takes."""
+    for kind, make in FAMILIES.items():
+        if isinstance(model, kind):
+            sizes, tensors, tables = make(model)
+            return NativeModel(sizes, tensors, tables, int8, kernels)
+    raise TypeError(f"no family of {type(model).__name__}")
+
+
+Parts = tuple[ModelSizes, Mapping[str, Array], Tables]
+
+
+def _translator(model: Transformer) -> Parts:
+    config, tensors = model.config, arrays_of(model)
+    marian = isinstance(config, MarianConfig)
+    pre = config.norm == "pre"
+    sizes = ModelSizes(
+        d_model=config.d_model, h=config.h, d_ff=config.d_ff,
+        encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers,
+        src_vocab=config.src_vocab_size, tgt_vocab=config.tgt_vocab_size,
+        src_len=config.src_seq_len, tgt_len=config.tgt_seq_len, cross=True,
+        pre_norm=pre, final_norm=pre, biased_norm=marian,
+        activation=config.activation if isinstance(config, MarianConfig) else "relu",
+        eps=_eps(model), pad_id=config.pad_id, bos_id=config.bos_id, eos_id=config.eos_id,
+    )  # fmt: skip
+    scaled = not isinstance(config, MarianConfig) or config.scale_embedding
+    factor = np.float32(config.d_model**0.5 if scaled else 1.0)
+    src = tensors["src_embed.embedding.weight"] * factor
+    tgt = tensors["tgt_embed.embedding.weight"]
+    tied = tgt.ctypes.data == tensors["src_embed.embedding.weight"].ctypes.data
+    tables = Tables(
+        src, src if tied else tgt * factor, _positions(model.src_pos), _positions(model.tgt_pos)
+    )
+    return sizes, tensors | _projection(tensors, "projection_layer.proj"), tables
+
+
+def _gpt(model: Gpt) -> Parts:
+    config, tensors = model.config, arrays_of(model)
+    embedding, positions = tensors["embed.embedding.weight"], tensors["positions.table.weight"]
+    sizes = replace(
+        _stack_sizes(config), decoder_layers=config.layers, tgt_vocab=config.vocab_size,
+        tgt_len=config.seq_len, eos_id=-1 if config.eos_id is None else config.eos_id,
+    )  # fmt: skip
+    tables = Tables(tgt_embedding=embedding, tgt_positions=positions)
+    return sizes, tensors | {"projection.weight": embedding}, tables
+
+
+def _bert(model: Bert) -> Parts:
+    config = model.config
+    sizes = replace(
+        _stack_sizes(config), encoder_layers=config.layers, src_len=config.seq_len,
+        pre_norm=False, final_norm=False,
+    )  # fmt: skip
+    return sizes, arrays_of(model), Tables()
+
+
+def _esm(model: Esm) -> Parts:
+    config, rotary = model.config, _rotary(model)
+    sizes = replace(_stack_sizes(config), encoder_layers=config.layers, src_len=config.seq_len)
+    return sizes, arrays_of(model), Tables(rotary=rotary)
+
+
+FAMILIES: dict[type, Callable[..., Parts]] = {
+    Transformer: _translator, Gpt: _gpt, Bert: _bert, Esm: _esm,
+}  # fmt: skip
+
+
+def _stack_sizes(config: StackConfig) -> ModelSizes:
+    """The sizes that BERT, GPT-2 and ESM-2 have in common."""
+    return ModelSizes(
+        d_model=config.d_model, h=config.h, d_ff=config.d_ff, biased_norm=True,
+        activation=config.activation, eps=config.eps,
+    )  # fmt: skip
+
+
+def _rotary(model: Esm) -> Array:
+    """(positions, 2, d_k / 2): the angles of `RotaryPositions`, in float32 as there."""
+    layer = model.encoder.layers[0]
+    frequencies = cast(Tensor, layer.get_submodule("self_attention_block.rotary").frequencies)
+    position = np.arange(model.config.seq_len, dtype=np.float32)[:, None]
+    angle = position * _array(frequencies)
+    return np.ascontiguousarray(np.stack([np.cos(angle), np.sin(angle)], axis=1), np.float32)
+
+
+def _projection(tensors: Mapping[str, Array], name: str) -> dict[str, Array]:
+    parts = ("weight", "bias")
+    return {f"projection.{part}": tensors[f"{name}.{part}"] for part in parts}
+
+
+def _positions(module: nn.Module) -> Array:
+    return _array(cast(Tensor, module.pe)[0])
+
+
+def _eps(model: nn.Module) -> float:
+    norms = (m for m in model.modules() if isinstance(m, blocks.LayerNormalization))
+    return next((norm.eps for norm in norms), 1e-6)
+
+
+def _array(tensor: Tensor) -> Array:
+    array: Array = tensor.detach().float().numpy()
+    return array

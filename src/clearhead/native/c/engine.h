@@ -1,0 +1,86 @@
+/* The Transformer of the block files, for inference: weights, working memory and layers. */
+#ifndef CLEARHEAD_ENGINE_H
+#define CLEARHEAD_ENGINE_H
+#include <stdint.h>
+
+#include "kernels.h"
+
+/* As the configuration writes them. A size without a part, say decoder_layers of BERT, is 0. */
+typedef struct {
+    int32_t d_model, h, d_ff, encoder_layers, decoder_layers;
+    int32_t src_vocab, tgt_vocab, src_len, tgt_len; /* tokens, positions */
+    int32_t cross, pre_norm, final_norm, biased_norm, activation, int8;
+    int32_t pad_id, bos_id, eos_id;
+    float eps;
+} Sizes;
+
+typedef struct {
+    float *alpha, *bias; /* (d_model,); NULL where a stack has no such norm */
+} Norm;
+
+/* A block of the encoder or, with the cross-attention, of the decoder. */
+typedef struct {
+    Linear qkv, out;                 /* self-attention: W_q, W_k and W_v in one matrix; W_o */
+    Linear cross_q, cross_kv, cross_out;
+    Linear linear_1, linear_2;       /* feed-forward */
+    Norm norms[3];                   /* of the residual connections, in the order of the block */
+} Layer;
+
+typedef struct {
+    Sizes sizes;
+    const Kernels *kernels;
+    int d_model, d_k, width, d_ff; /* padded; width = h d_k */
+    Layer *layers;                 /* the encoder's, then the decoder's */
+    Norm norms[2];                 /* the final norms of encoder and decoder */
+    Linear projection;
+    /* Borrowed tables: token embeddings times their factor, positions, cosines and sines. */
+    const float *src_embedding, *tgt_embedding, *src_positions, *tgt_positions, *rotary;
+} Model;
+
+/* The memory of one thread: activations, the keys and values of `slots` sentences. */
+typedef struct {
+    int rows, decoder_rows, slots, beams, src_len, tgt_len; /* capacities */
+    int longest;              /* the larger of both lengths, padded: the stride of `weights` */
+    float *x, *y, *wide, *logits, *weights, *scale;
+    uint8_t *x8;
+    float *tiles;             /* queries, output (d_k, 64) each, scores (src_len, 64), values (d_k, src_len) */
+    void *memory;             /* (slots, layers, src_len, 2 width) keys and values of the source */
+    void *cache;              /* (layers, slots, beams, tgt_len, 2 width) of what is written */
+    int *memory_len;          /* (slots,) */
+    int64_t *steps;           /* 0, 1, 2 … times the distance of two keys in `wide` or `memory` */
+    int64_t *past;            /* (decoder_rows, tgt_len) where the keys of a row's past lie in its slot */
+    float *capture;           /* (layers, h, rows, src_len) cross-attention weights, or NULL */
+} Work;
+
+/* Positions that are decoded together; every row writes its keys before any row attends. */
+typedef struct {
+    int count;
+    const int32_t *token, *position, *slot, *beam; /* (count,) */
+} DecoderRows;
+
+enum { OK = 0, NO_MEMORY = 1, BAD_SIZE = 2, BAD_ID = 3, NOT_FINITE = 4 };
+enum { FEW_ROWS = 12 };      /* for which float16 weights are faster than float32 */
+enum { FEW_KEYS = 28 };      /* for which queries are faster one by one */
+enum { ROWS_AT_ONCE = 96 }; /* what lies between two products of so many rows stays in the cache */
+
+int work_new(const Model *model, Work *work);
+void work_free(Work *work);
+
+/* y = max(x W^T + b, low), or y + that; x (rows, in), y (rows, out) */
+void linear(const Model *m, Work *w, const Linear *l, const float *x, int stride_x, int rows, Epilogue e,
+            float *y, int stride_y);
+/* ids of sentences one after another, `start` (sentences + 1,) -> work->x (tokens, d_model) */
+int encode(const Model *m, Work *w, const int32_t *ids, const int64_t *start, int sentences);
+/* the same of embeddings that are in work->x already */
+void encode_embedded(const Model *m, Work *w, const int64_t *start, int sentences);
+/* work->x of `encode` -> the keys and values of these slots, for every decoder layer */
+void remember(const Model *m, Work *w, const int64_t *start, int sentences, const int *slot);
+/* -> work->x (rows, d_model), what comes after each position */
+int decode(const Model *m, Work *w, const DecoderRows *rows);
+/* work->x -> the best tokens of every row; `forced` (rows,) and its logits may be NULL */
+void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const int32_t *forced,
+             float *forced_logit);
+/* work->x -> (rows, vocabulary) */
+void project_all(const Model *m, Work *w, int rows, float *logits);
+int is_finite(const float *x, int64_t n);
+#endif

@@ -1,0 +1,12 @@
+/* The end of every kernel file: its functions as a table. */
+static void linear_float(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride) {
+    float_block(x->x, x, w, w->weight + (int64_t)block * BLOCK * w->in, block, e, y, stride);
+}
+static void linear_int8(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride) {
+    int8_block(x->x8, x, w, w->weight8 + (int64_t)block * BLOCK * w->in, block, e, y, stride);
+}
+static void linear_half(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride) {
+    half_block(x->x, x, w, w->half + (int64_t)block * BLOCK * w->in, block, e, y, stride);
+}
+const Kernels TABLE = {TITLE, OFFSET, linear_float, linear_int8, linear_half, widen, to_half, quantize, normalize,
+                       attend, softmax_columns, activate, add, collect};

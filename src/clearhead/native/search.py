@@ -1,0 +1,196 @@
+"""Search in the native engine: sources in, hypotheses out."""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.errors import UserError
+from clearhead.native.library import Job, Options, address, check
+from clearhead.native.model import NativeModel
+from clearhead.native.weights import ModelSizes
+
+Integers = NDArray[np.int32]
+SLOTS = 64  # sentences that a thread decodes together
+MOST_BEAMS = 1024
+AT_ONCE = 8  # so few sentences are translated by the calling thread
+MOST_BYTES = 1 << 30  # of keys and values in one thread
+
+
+def concatenated(sources: Sequence[Sequence[int]]) -> tuple[Integers, NDArray[np.int64]]:
+    """Ids one after another, and where each source starts, (sources + 1,)."""
+    start = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum([len(ids) for ids in sources], out=start[1:])
+    return np.fromiter((i for ids in sources for i in ids), np.int32, int(start[-1])), start
+
+
+def check_sources(sizes: ModelSizes, sources: Sequence[Sequence[int]]) -> None:
+    """Refuse what the model cannot read.
+
+    Raises:
+        UserError: a source is empty or too long, or an id is not in the vocabulary.
+    """
+    if not sizes.cross:
+        raise UserError("this model has no encoder and reads no source; give a translator")
+    for number, source in enumerate(sources):
+        _check(number, source, sizes)
+
+
+def _check(number: int, source: Sequence[int], sizes: ModelSizes) -> None:
+    if not 1 <= len(source) <= sizes.src_len:
+        raise UserError(
+            f"source {number} has {len(source)} tokens, EOS included, but this model reads "
+            f"1 to {sizes.src_len}; split the sentence"
+        )
+    least, most = min(source), max(source)
+    if least < 0 or most >= sizes.src_vocab:
+        raise UserError(
+            f"source {number} has ids from {least} to {most}, but this model's vocabulary has "
+            f"0 to {sizes.src_vocab - 1}; use the tokenizer that belongs to it"
+        )
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """`Options` of search.c; `sentences` bounds how many a thread decodes together."""
+
+    beam_size: int
+    n_best: int
+    no_repeat_ngram: int
+    min_length: int
+    early_stopping: bool
+    scores: bool
+    length_penalty: float
+    sentences: int = SLOTS
+
+
+@dataclass(frozen=True)
+class Found:
+    """The hypotheses of every sentence, in the order of the sources.
+
+    Shapes: ids (sentences, n_best, room), length, score, normalized, finished (sentences, n_best);
+    a length of -1 means that there is none.
+    """
+
+    ids: NDArray[np.int32]
+    length: NDArray[np.int32]
+    score: NDArray[np.float32]
+    normalized: NDArray[np.float64]
+    finished: NDArray[np.int32]
+
+
+def search(
+    model: NativeModel,
+    sources: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    options: SearchOptions,
+    threads: int,
+) -> Found:
+    """Greedy search (beam_size 1) or beam search; the longest sentences begin.
+
+    A limit is the most tokens of a translation, EOS included. A sentence's result does not depend
+    on the others.
+
+    Raises:
+        UserError: ids or sizes out of range, weights that are not finite, or too little memory.
+    """
+    check_sources(model.sizes, sources)
+    _check_limits(model, limits)
+    order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
+    ids, start = concatenated([sources[i] for i in order])
+    limit = np.array([limits[i] for i in order], np.int32)
+    room = int(limit.max(initial=1))
+    slots = min(options.sentences, SLOTS, -(-len(sources) // max(1, threads)))
+    slots = _slots_that_fit(model, options.beam_size, room, max(1, slots))
+    settings = Options(
+        options.beam_size, options.n_best, *_at_most_int32(options), options.early_stopping,
+        options.scores, slots, options.length_penalty,
+    )  # fmt: skip
+    found = _room(len(sources), options.n_best, room)
+    job = Job(
+        address(ids), address(start), address(limit), len(sources), room, 0, 0,
+        *(address(column) for column in vars(found).values()),
+    )  # fmt: skip
+    _run(model, settings, job, min(threads, len(sources)))
+    back = np.argsort(np.array(order, np.int64)) if order else np.zeros(0, np.int64)
+    return Found(*(column[back] for column in vars(found).values()))
+
+
+def _run(model: NativeModel, settings: Options, job: Job, threads: int) -> None:
+    """ctypes releases the interpreter's lock while the library computes.
+
+    The calling thread waits, so that Ctrl-C is noticed; a few sentences are not worth a thread.
+    """
+
+    def work() -> int:
+        return int(
+            model.library.clearhead_search(model.handle, ctypes.byref(settings), ctypes.byref(job))
+        )
+
+    if threads <= 1 and job.sentences <= AT_ONCE:
+        check(work())
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work) for _ in range(threads)]
+        try:
+            codes = [future.result() for future in futures]
+        except BaseException:
+            job.stop = 1  # the threads look at it after every step
+            raise
+    check(max(codes))
+
+
+def _check_limits(model: NativeModel, limits: Sequence[int]) -> None:
+    most = model.sizes.tgt_len
+    if any(not 1 <= limit <= most for limit in limits):
+        raise UserError(
+            f"a length limit of {max(limits) if max(limits) > most else min(limits)} tokens was "
+            f"given, but this model writes 1 to {most}; give another max_length"
+        )
+
+
+def _at_most_int32(options: SearchOptions) -> tuple[int, int]:
+    """`no_repeat_ngram` and `min_length`; no text is longer than an int32."""
+    largest = 2**31 - 1
+    return min(options.no_repeat_ngram, largest), min(options.min_length, largest)
+
+
+def _room(sentences: int, n_best: int, room: int) -> Found:
+    shape = sentences, n_best
+    return Found(
+        ids=np.zeros((*shape, room), np.int32),
+        length=np.full(shape, -1, np.int32),
+        score=np.zeros(shape, np.float32),
+        normalized=np.zeros(shape, np.float64),
+        finished=np.zeros(shape, np.int32),
+    )
+
+
+def _slots_that_fit(model: NativeModel, beams: int, room: int, slots: int) -> int:
+    """So many that keys and values take at most MOST_BYTES.
+
+    Raises:
+        UserError: not even one sentence fits.
+    """
+    if beams > MOST_BEAMS:
+        raise UserError(f"beam_size={beams} is more than {MOST_BEAMS}; 4 to 12 beams are usual")
+    sizes = model.sizes
+    longest = max(sizes.src_len if sizes.cross else 0, 1)
+    positions = beams * room + longest
+    one = positions * 2 * model.width * sizes.decoder_layers * 4
+    if one > MOST_BYTES:
+        raise UserError(
+            f"one sentence with beam_size={beams} and {room} tokens needs {one >> 20:,} MB for "
+            f"keys and values, more than {MOST_BYTES >> 20:,}; "
+            "give a smaller beam_size or max_length"
+        )
+    return min(slots, MOST_BYTES // one)
+
+
+def default_threads() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,196 @@
+"""Fine-tuning of a pre-trained model on labels: what texts and words have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.data.labelled_batches import NOTHING, Example, LabelledBatch, LabelledBatches
+from clearhead.pretrained import load
+from clearhead.pretrained.new_heads import Answer
+from clearhead.text import PretrainedTokenizer
+from clearhead.training.classification_metrics import ConfusionMatrix
+from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.finetuning_recipe import FineTuningRecipe
+from clearhead.training.objective import Losses, pad_to_multiple
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.task import Metric, TaskDescription, ValidationResult
+from clearhead.training.tasks import finetuning_model as models
+from clearhead.training.tasks.labelled_examples import (
+    Examples,
+    load_examples,
+    save_examples,
+    shortened,
+    warn_of_unknown_tokens,
+    with_targets,
+)
+
+ABOUT = """\
+{kind}, fine-tuned with clearhead to predict {count} labels: {labels}.
+Use it with `clearhead classify --model DIRECTORY`, or load it with `transformers` as
+{architecture}."""
+METRICS = {
+    "accuracy": Metric("accuracy", "accuracy", "Accuracy", 4),
+    "macro_f1": Metric("macro_f1", "macro F1", "Macro F1: the mean over the labels", 4),
+    "matthews": Metric("matthews", "Matthews", "Matthews correlation", 4),
+    "span_f1": Metric("span_f1", "span F1", "F1 of whole spans", 4),
+}
+
+
+class FineTuning(ABC):
+    """A pre-trained model learns labels; a subclass says of what.
+
+    The run directory keeps in base/ the model with which the run began, new head included.
+    """
+
+    head: ClassVar[Answer]
+    item: ClassVar[type]  # of the examples
+    title: ClassVar[str]
+    dev_unit: ClassVar[str]
+    default_metric: ClassVar[str]
+    predicts_tokens: ClassVar[bool] = False
+
+    def __init__(
+        self, recipe: FineTuningRecipe, run: RunDirectory, settings: DeviceSettings
+    ) -> None:
+        self.recipe, self.settings, self.base = recipe, settings, run.root / "base"
+        self.examples = self._prepare(run)
+        model, self.tokenizer = load(self.base)
+        self.refuse(recipe, self.examples.labels, self.tokenizer)
+        self.model = models.select_parameters(model, recipe.tune)
+        config: Any = model.config
+        self.longest = min(recipe.data.max_length or config.seq_len, config.seq_len)
+        train = with_targets(shortened(self.encode(self.examples.train), self.longest))
+        self.dev = shortened(self.encode(self.examples.dev), self.longest)
+        warn_of_unknown_tokens(train, self.tokenizer)
+        self.weights = self._weights(train) if recipe.tune.balanced else None
+        r, pad_id = recipe.run, config.pad_id
+        self.batches = LabelledBatches(train, r.batch_tokens, r.batch_texts, r.seed, pad_id)
+
+    @classmethod
+    def check(cls, recipe: Any) -> None:
+        """Refuse files and models that cannot be used, or not together."""
+        labels = cls.read(recipe).labels
+        model, tokenizer = models.with_new_head(recipe.model, cls.head, labels)
+        cls.refuse(recipe, labels, tokenizer)
+        models.select_parameters(model, recipe.tune)
+
+    @classmethod
+    @abstractmethod
+    def refuse(cls, recipe: Any, labels: Sequence[str], tokenizer: PretrainedTokenizer) -> None:
+        """Refuse settings that do not suit these labels or this tokenizer."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, recipe: Any) -> Examples[Any]:
+        """The recipe's examples."""
+
+    @abstractmethod
+    def encode(self, items: Sequence[Any]) -> list[Example]:
+        """Ids and targets."""
+
+    @abstractmethod
+    def sample(self, item: Any, example: Example, predicted: list[str]) -> str:
+        """A validation example with its predicted labels, for the log."""
+
+    @property
+    def description(self) -> TaskDescription:
+        """Texts with the labels and the class of the model."""
+        labels = self.examples.labels
+        origin: Any = self.model.__dict__["origin"]
+        about = ABOUT.format(
+            kind=type(self.model).__name__,
+            count=len(labels),
+            labels=_listed(labels, 40),
+            architecture=origin.config["architectures"][0],
+        )
+        metric = METRICS.get(self.recipe.run.metric, METRICS[self.default_metric])
+        command = "clearhead classify --model"
+        return TaskDescription(self.title, about, "labels", self.dev_unit, command, metric)
+
+    def losses(self, model: Any, batch: LabelledBatch) -> Losses:
+        """Cross-entropy of every label that counts, smoothed and weighted as the recipe says."""
+        multiple, longest = self.settings.length_multiple, self.longest
+        if batch.targets.ndim == 2:
+            targets = pad_to_multiple(batch.targets, multiple, longest, NOTHING)
+            batch = batch._replace(targets=targets)
+        if batch.segments is not None:
+            segments = pad_to_multiple(batch.segments, multiple, longest, 0)
+            batch = batch._replace(segments=segments)
+        ids = pad_to_multiple(batch.ids, multiple, longest, model.config.pad_id)
+        scores = models.head_scores(model, self.head, batch._replace(ids=ids))
+        scores = scores.flatten(0, -2).float()
+        labels = torch.from_numpy(batch.targets).flatten().to(scores.device)
+        plain = F.cross_entropy(scores, labels, ignore_index=NOTHING, reduction="sum")
+        weights = None if self.weights is None else self.weights.to(scores.device)
+        smoothed = F.cross_entropy(
+            scores, labels, weights, ignore_index=NOTHING, reduction="sum",
+            label_smoothing=self.recipe.optimizer.label_smoothing,
+        )  # fmt: skip
+        return Losses(smoothed, plain.detach(), max(1, int((labels != NOTHING).sum())))
+
+    def validate(self, model: Any, samples: int) -> ValidationResult:
+        """All metrics; with samples, a table of the labels and some wrong predictions."""
+        predicted, loss = models.predict(model, self.head, self.dev)
+        labels = self.examples.labels
+        confusion = ConfusionMatrix.of(labels, *models.counted_pairs(self.dev, predicted))
+        shown = []
+        if samples:
+            shown.append("\n".join([*confusion.table(), confusion.summary()]))
+        for index in models.wrong_examples(self.dev, predicted)[:samples]:
+            named = [labels[i] for i in predicted[index].tolist()]
+            shown.append(self.sample(self.examples.dev[index], self.dev[index], named))
+        scores = confusion.metrics() | self.more_scores(predicted)
+        return ValidationResult(loss, len(self.dev), scores, shown)
+
+    def more_scores(self, predicted: list[Any]) -> dict[str, float]:
+        """Metrics that do not follow from the confusion matrix."""
+        return {}
+
+    def save(self, model: nn.Module, directory: Path) -> None:
+        """Write a directory that `from_pretrained`, the pipelines and `transformers` load."""
+        adaptation, base = self.recipe.tune.adaptation, self.recipe.model.path
+        models.save_finetuned(model, self.tokenizer, adaptation, directory, base)
+
+    def new_model(self) -> nn.Module:
+        """The model with which the run began, with the same parameters frozen."""
+        return models.select_parameters(load(self.base)[0], self.recipe.tune)
+
+    def summary(self) -> str:
+        """The number of examples, the labels, and which parameters are trained."""
+        tune, labels = self.recipe.tune, self.examples.labels
+        trained = {
+            "lora": f"LoRA of rank {tune.rank} on {', '.join(tune.projections)}, and the head",
+            "whole": "the whole model",
+            "frozen": "the head alone",
+        }[tune.method]
+        epochs = self.recipe.run.steps * self.recipe.run.accumulate / self.batches.batches_an_epoch
+        return (
+            f"{len(self.batches.examples):,} examples, about {epochs:.1f} epochs, "
+            f"{len(labels)} labels ({_listed(labels, 10)}), {len(self.dev):,} for validation; "
+            f"trained: {trained}"
+        )
+
+    def _prepare(self, run: RunDirectory) -> Examples[Any]:
+        if run.resumable:
+            return load_examples(run, self.item)
+        examples = self.read(self.recipe)
+        save_examples(examples, run)
+        model, tokenizer = models.with_new_head(self.recipe.model, self.head, examples.labels)
+        models.save_finetuned(model, tokenizer, None, self.base, "")
+        return examples
+
+    def _weights(self, train: list[Example]) -> Tensor:
+        """Weights with which every label has the same total weight, and an example 1 on average."""
+        targets = np.concatenate([np.array(example.targets) for example in train])
+        counts = np.bincount(targets[targets != NOTHING], minlength=len(self.examples.labels))
+        return torch.tensor(counts.sum() / (len(counts) * np.maximum(1, counts))).float()
+
+
+def _listed(labels: Sequence[str], most: int) -> str:
+    return ", ".join(labels[:most]) + (", …" if len(labels) > most else "")

@@ -1,0 +1,1 @@
+"""Which translations are doubtful: a low score, something not copied, not English."""

@@ -1,0 +1,100 @@
+"""The reasons to doubt the translation of one sentence; names, numbers, URLs … that are missing."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clearhead.translation.doubt.english import doubt_of_language
+from clearhead.translation.doubt.names import missing_names
+from clearhead.translation.doubt.numbers import missing_numbers
+
+_ENDINGS = (
+    "pdf|txt|csv|tsv|json|jsonl|yaml|yml|xml|html|md|py|ipynb|js|c|h|cpp|sh|docx?|xlsx?|pptx?|odt"
+    "|png|jpe?g|gif|svg|mp3|mp4|wav|zip|gz|tar\\.gz|exe|log|com|org|net|edu|io|fr|de|ca|uk"
+)
+# Earlier kinds are searched first; what they match is hidden from later kinds.
+_KINDS = (
+    ("code", re.compile(r"`([^`]+)`")),
+    ("URL", re.compile(r"(?:https?://|www\.)[^\s<>«»“”\"]*[\w/]")),
+    ("e-mail address", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    ("hashtag", re.compile(r"(?<![\w&])#\w*[^\W\d]\w*")),
+    ("name", re.compile(r"(?<!\w)@\w(?:[\w.]*\w)?")),
+    ("path", re.compile(r"(?<![\w/.])(?:~|\.{1,2})?/[\w.-]*\w(?:/[\w.-]*\w)*")),
+    ("file name", re.compile(rf"\b\w[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b")),
+    ("identifier", re.compile(r"\b\w+_\w+\b|(?<!\w)--\w[\w-]+")),
+    ("emoji", re.compile("[\u2600-\u27bf\U0001f1e6-\U0001faff]")),
+)
+# "B12", "MP3", "GPT-4", "AB-123-CD"; neither "14th" nor "250g", "mid-1990s" or "3PM".
+_CODE = re.compile(
+    r"\b(?:[A-Za-z]+\d\w*(?:-\w+)*|[A-Z]+(?:-\w+)*-\d\w*(?:-\w+)*|\d+[A-LN-Z][A-Z]*\d\w*)\b"
+)
+LOW_SCORE, CUT_OFF = "low score", "cut off"
+
+
+class Literal(NamedTuple):
+    """A string to be copied; `kind` is its name in a message."""
+
+    kind: str
+    text: str
+
+
+def literals(source: str) -> tuple[list[Literal], str]:
+    """The strings to be copied, and the source with spaces in their place."""
+    found = []
+    for kind, pattern in _KINDS:
+        for match in pattern.finditer(source):
+            found.append(Literal(kind, match[match.lastindex or 0]))
+        source = pattern.sub(lambda match: " " * len(match[0]), source)
+    for match in _CODE.finditer(source):
+        found.append(Literal("code", match[0]))
+    return found, _CODE.sub(lambda match: " " * len(match[0]), source)
+
+
+def missing_literals(found: list[Literal], translation: str) -> list[str]:
+    """A message for each string that the translation does not contain."""
+    plain = _normalized(translation)
+    return [f"{kind} {text} missing" for kind, text in found if not _contains(plain, text)]
+
+
+def _contains(translation: str, text: str) -> bool:
+    before = r"(?<!\w)" if text[0].isalnum() else ""
+    after = r"(?!\w)" if text[-1].isalnum() else ""
+    return re.search(before + re.escape(_normalized(text)) + after, translation) is not None
+
+
+def _normalized(text: str) -> str:
+    return re.sub(r"[\s\u00a0\u202f]+", " ", text)
+
+
+@dataclass(frozen=True)
+class DoubtMarker:
+    """Called with a sentence, its translation and the score; returns the reasons to doubt it.
+
+    `threshold` is a log-probability per token, in nats. The checks of language, numbers and
+    names are those of a translation from English into French.
+    """
+
+    threshold: float
+
+    def __call__(
+        self, source: str, translation: str, score: float, finished: bool
+    ) -> tuple[str, ...]:
+        """`score` is per token, EOS token included; `finished` as in `Translation`."""
+        language = doubt_of_language(source)
+        reasons = [*([language] if language else [])]
+        if not finished:
+            reasons.append(CUT_OFF)
+        if math.isnan(score) or score < self.threshold:
+            reasons.append(LOW_SCORE)
+        return (*reasons, *missing_copies(source, translation))
+
+
+def missing_copies(source: str, translation: str) -> list[str]:
+    """A message for each name, number, URL and so on that did not arrive."""
+    found, rest = literals(source)
+    return [
+        *missing_literals(found, translation),
+        *missing_numbers(rest, translation),
+        *missing_names(rest, translation),
+    ]

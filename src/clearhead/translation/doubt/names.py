@@ -1,0 +1,126 @@
+"""Does every name of an English sentence arrive in the French one?
+
+A name is a word with a capital inside a sentence. It has arrived if the translation holds it,
+or a close variant of it: other accents, a French ending (Vienna, Vienne), no plural s. Words
+that French writes in another way (London, Monday, Japanese, Mr.) are in tables: a city or a
+country has to arrive under its French name, the others are not checked.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from clearhead.data.grammar.lexicon import cities, countries
+from clearhead.translation.doubt.english import is_function_word
+from clearhead.translation.doubt.numbers import folded
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+# Behind one of these a capital may only mean that a sentence begins.
+_OPENING = re.compile(r"(?:^|[.!?…:;]|[\"“‘«(\[*•–—-])[\"“‘«(\[\s*•–—-]*$")
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|St|Mt|Gen|Capt|Sgt|[A-Z])\.\s*$")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SMALL = (
+    *("a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "how", "in"),
+    *("is", "it", "not", "of", "on", "or", "our", "that", "the", "this", "to", "was", "we"),
+    *("what", "when", "where", "why", "will", "with", "you", "your"),
+)
+_SHORTEST = 3  # letters; of shorter names every letter is compared
+_SAME_START = 4  # letters that a country and its people share in French: Angleterre, anglais
+
+
+def missing_names(source: str, translation: str) -> list[str]:
+    """A message for each name of the source that the translation does not hold."""
+    if source.isupper() or _is_heading(source):
+        return []
+    target = folded(translation)
+    missing = []
+    for match in _exonym_pattern().finditer(source):
+        forms = _exonyms()[match[0]]
+        if not any(_begins(target, form) for form in forms):
+            missing.append(match[0])
+    source = _exonym_pattern().sub(lambda match: " " * len(match[0]), source)
+    missing += [name for name in _names(source) if not _arrives(name, translation)]
+    return [f"name {name} missing" for name in dict.fromkeys(missing)]
+
+
+def _is_heading(source: str) -> bool:
+    """Whether ordinary words have capitals, too: The Cell and Its Membrane."""
+    words = _WORD.findall(source)[1:]
+    capitals = [word for word in words if word[0].isupper()]
+    small = [word for word in words if word[0].islower()]
+    if any(word.casefold() in _SMALL for word in capitals):
+        return True
+    return len(capitals) > 2 and all(word in _SMALL for word in small)
+
+
+def _names(source: str) -> list[str]:
+    """The capitalized words inside the sentence that French does not write in its own way."""
+    names = []
+    for match in _WORD.finditer(source):
+        word = _POSSESSIVE.sub("", match[0])
+        before = source[: match.start()]
+        inside = bool(_TITLE.search(before)) or not _OPENING.search(before)
+        marked = (inside and word[0].isupper()) or not word[1:].islower()
+        if marked and len(word) > 1 and not _is_translated(word):
+            names.append(word)
+    return names
+
+
+def _is_translated(word: str) -> bool:
+    plain = word.replace("’", "'")
+    if plain in _translated() or is_function_word(plain):
+        return True
+    parts = re.split("['-]", plain)
+    return all(p in _translated() or len(p) == 1 for p in parts)
+
+
+def _arrives(name: str, translation: str) -> bool:
+    words = [word for match in _WORD.findall(translation) for word in re.split("['’-]", match)]
+    parts = [part for part in re.split("['’-]", name) if part not in _translated()]
+    if folded(name).replace(" ", "") in folded(translation).replace(" ", ""):
+        return True  # also where it is hyphenated or spaced in another way
+    return all(any(_is_variant(part, word) for word in words) for part in parts)
+
+
+def _is_variant(name: str, word: str) -> bool:
+    """`Vienna` and `Vienne`, `Italy` and `Italie`, `NATO` and `OTAN`."""
+    if name.removesuffix("s").isupper() and word.isupper():
+        return sorted(name.removesuffix("s")) == sorted(word)
+    return _stem(name) == _stem(word)
+
+
+def _stem(word: str) -> str:
+    plain = folded(word)
+    stem = re.sub(r"[aeiouy]*s?$", "", plain)
+    return stem if len(stem) >= _SHORTEST else plain
+
+
+def _begins(target: str, form: str) -> bool:
+    """Whether a word of the target begins as the longest word of the form."""
+    longest = max(folded(form).split(), key=len)
+    return f" {longest[:_SAME_START]}" in f" {target}"
+
+
+@cache
+def _exonyms() -> dict[str, set[str]]:
+    """Countries, and cities that French calls otherwise, with the names that may arrive."""
+    pairs = [(country.english.removeprefix("the "), country.french) for country in countries()]
+    pairs += [(city.english, city.french) for city in cities() if city.english != city.french]
+    found: dict[str, set[str]] = {}
+    for english, french in pairs:  # Jordan and Georgia are also names of people
+        found.setdefault(english, {english}).add(french)
+    return found | {"America": {"America", "Amérique", "États-Unis"}}
+
+
+@cache
+def _exonym_pattern() -> re.Pattern[str]:
+    names = sorted(_exonyms(), key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+
+
+@cache
+def _translated() -> frozenset[str]:
+    """Capitalized words that French writes in its own way, from `translated_words.txt`."""
+    text = files(__package__).joinpath("translated_words.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return frozenset(word for line in lines for word in line.split())

@@ -1,0 +1,200 @@
+"""Cells: rank values by Geneformer's rule, counts recognised, known layouts load."""
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from clearhead.biology import training
+from clearhead.biology.cells import projection
+from clearhead.biology.cells.deletion import deletion_shifts
+from clearhead.biology.cells.ranking import fit_medians, ranked
+from clearhead.biology.domains import read
+from clearhead.biology.encoder import MotifConfig
+from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
+from clearhead.biology.predicting import Predictor
+from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.h5ad import kind_of_values, read_cells, write_cell
+from clearhead.data.sequences import Columns, Record
+from clearhead.errors import UserError
+from tests.pretrained.reference import CLOSE, disturbed, furthest, ragged, saved
+
+anndata = pytest.importorskip("anndata")
+pandas = pytest.importorskip("pandas")
+# How the file is written, not how it is read: anndata cannot write the strings of pandas 3.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
+GENES = [f"ENSG{number:011d}" for number in range(37)]
+
+
+def counts(cells: int, seed: int = 0) -> np.ndarray:
+    """Two types, each with five genes of its own."""
+    rng = np.random.default_rng(seed)
+    rates = np.full((cells, len(GENES)), 0.7)
+    rates[::2, :5] = rates[1::2, 5:10] = 6.0
+    return rng.poisson(rates).astype(np.float32)
+
+
+def write(path: Path, matrix: np.ndarray, genes: list[str] = GENES, **parts: Any) -> Path:
+    with pandas.option_context("future.infer_string", False):  # anndata cannot write Arrow's
+        data = anndata.AnnData(matrix)
+        data.obs_names = [f"cell{number}" for number in range(len(matrix))]
+        data.var_names = genes
+        data.obs["cell_type"] = ["A" if number % 2 == 0 else "B" for number in range(len(matrix))]
+        for name, value in parts.items():
+            setattr(data, name, value)
+        data.write_h5ad(path)
+    return path
+
+
+def test_ranks_equal_an_implementation_cell_by_cell() -> None:
+    """Geneformer's lines, written with dense arrays and loops, on 700 cells."""
+    matrix = counts(700)
+    totals = matrix.sum(axis=1, keepdims=True)
+    normalised = matrix.astype(np.float64) / totals * 10_000
+    medians = np.array([np.median(column[column > 0]) for column in normalised.T])
+    cells = [write_cell(GENES, row) for row in normalised]
+    fitted = fit_medians(cells)
+    assert np.allclose([fitted[gene] for gene in GENES], medians)
+    for cell, row in zip(cells, normalised, strict=True):
+        values = row / medians
+        expressed = [i for i in range(len(GENES)) if row[i] != 0]
+        expected = sorted(expressed, key=lambda i: (-values[i], i))
+        assert ranked(cell, fitted) == [GENES[i] for i in expected]
+
+
+def test_counts_and_their_logarithm_give_the_same_cells(tmp_path: Path) -> None:
+    matrix = counts(20)
+    logs = np.log1p(matrix / matrix.sum(axis=1, keepdims=True) * 10_000)
+    plain = list(read_cells(write(tmp_path / "counts.h5ad", matrix)))
+    logged = list(read_cells(write(tmp_path / "log.h5ad", logs)))
+    medians = fit_medians(record.sequence for record in plain)
+    assert [ranked(r.sequence, medians)[:3] for r in plain] != [[]] * 20
+    for one, other in zip(plain, logged, strict=True):
+        assert one.name == other.name and one.label == other.label
+        mine = dict(part.split(":") for part in one.sequence.split())
+        theirs = dict(part.split(":") for part in other.sequence.split())
+        assert mine.keys() == theirs.keys()
+        assert all(abs(float(mine[g]) / float(theirs[g]) - 1) < 1e-4 for g in mine)
+
+
+def test_scaled_values_are_refused_with_the_reason(tmp_path: Path) -> None:
+    matrix = counts(20)
+    scaled = (matrix - matrix.mean(axis=0)) / matrix.std(axis=0)
+    path = write(tmp_path / "x.h5ad", scaled)
+    with pytest.raises(UserError, match="X: scaled, since values are negative"):
+        next(read_cells(path))
+    path = write(tmp_path / "y.h5ad", scaled, layers={"counts": matrix})
+    assert next(read_cells(path)).label == "A"
+
+
+def test_kinds_of_values() -> None:
+    assert kind_of_values(np.array([[0, 3.0, 1], [2, 0, 0]])) == "counts"
+    rng = np.random.default_rng(0)
+    assert "neither" in kind_of_values(rng.random((4, 9)))
+    assert kind_of_values(np.array([[np.nan, 1.0]])) == "not finite"
+
+
+def test_versions_differ_in_their_special_tokens() -> None:
+    medians = {"G1": 1.0, "G2": 2.0, "G3": 1.0}
+    cell = "G1:2.0 G2:8.0 G3:1.0"
+    assert Vocabulary.of_genes(medians, 1).tokens[:3] == ["<pad>", "<mask>", "G1"]
+    assert Vocabulary.of_genes(medians, 1).encode(cell) == [3, 2, 4]
+    second = Vocabulary.of_genes(medians, 2)
+    assert second.encode(cell) == [2, 5, 4, 6, 3]
+    assert second.fitted(second.encode(cell), 4) == [2, 5, 4, 3]
+
+
+def test_symbols_where_ensembl_ids_are_needed_are_one_line() -> None:
+    vocabulary = Vocabulary.of_genes({"ENSG00000000001": 1.0})
+    with pytest.raises(UserError, match=r"the data has CD3E.*Ensembl ids"):
+        vocabulary.encode("CD3E:2.0")
+
+
+def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
+    data = write(tmp_path / "cells.h5ad", counts(80))
+    values: dict[str, Any] = {
+        "data": {"train": str(data), "domain": "cells"},
+        "model": {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24},
+        "run": {"steps": 60, "members": 1, "eval_every": 30},
+    }
+    best = training.start(training.resolve(values), tmp_path / "run")
+    predictor = Predictor.from_pretrained(best, "cells")
+    test = list(read(write(tmp_path / "test.h5ad", counts(30, 1)), Columns(), "cells"))
+    said = [found.label for found in predictor.predict(test)]
+    assert sum(a == r.label for a, r in zip(said, test, strict=True)) >= 27
+    shifts = list(deletion_shifts(predictor, test, GENES[0]))
+    expressed = [record.name for record in test if f"{GENES[0]}:" in record.sequence]
+    assert [shift.name for shift in shifts] == expressed
+    assert all(shift.distance > 0 for shift in shifts)
+
+
+def test_medians_come_from_training_cells_alone(tmp_path: Path) -> None:
+    data = write(tmp_path / "cells.h5ad", counts(40))
+    values: dict[str, Any] = {
+        "data": {"train": str(data), "domain": "cells"},
+        "model": {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24},
+        "run": {"steps": 2, "members": 1},
+    }
+    best = training.start(training.resolve(values), tmp_path / "run")
+    vocabulary = load_model(best).vocabulary
+    kept = (tmp_path / "run" / "data" / "train.jsonl").read_text(encoding="utf-8")
+    train = [r for r in read(data, Columns(), "cells") if f'"{r.name}"' in kept]
+    assert len(train) < 40
+    assert vocabulary.cut.medians == fit_medians(record.sequence for record in train)
+
+
+@torch.no_grad()
+def test_weights_in_geneformers_layout_load(tmp_path: Path) -> None:
+    vocabulary = Vocabulary.of_genes(dict.fromkeys(GENES, 1.0), 1)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary.tokens), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=4, intermediate_size=32, max_position_embeddings=30,
+        hidden_act="relu", hidden_dropout_prob=0.02, attention_probs_dropout_prob=0.02,
+    )  # fmt: skip
+    theirs = saved(disturbed(transformers.BertForMaskedLM(config)), tmp_path)
+    vocabulary.save(tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.config.domain == "cells"
+    ids = ragged(len(vocabulary.tokens), (7, 28, 19), 0, low=2)
+    real = ids != 0
+    assert furthest(loaded.models[0](ids), theirs(ids, real.long()).logits, real) <= CLOSE
+
+
+def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    class Projection:
+        def __init__(self, **options: Any) -> None:
+            seen.update(options)
+
+        def fit_transform(self, vectors: Any) -> Any:
+            seen["vectors"] = vectors
+            return vectors[:, :2]
+
+    monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=Projection))
+    monkeypatch.setattr(projection, "draw_points", lambda *given: seen.update(drawn=given))
+    names = [f"g{n}" for n in range(12)]
+    vocabulary = Vocabulary.of_genes(dict.fromkeys(names, 1.0))
+    sizes = MotifConfig(len(vocabulary.tokens), d_model=8, layers=1, h=2, d_ff=6, motif=1)
+    torch.manual_seed(1)
+    model = SequenceModel(ModelConfig("cells", sizes, "pooled", ("B", "T"))).eval()
+    rng = np.random.default_rng(1)
+    cells = [
+        Record("here", str(n), write_cell(names, rng.random(12)), "BT"[n % 2]) for n in range(11)
+    ]
+    predictor = Predictor(Loaded((model,), vocabulary))
+    projection.draw_cells(predictor, iter(cells), tmp_path / "map.svg")
+    points, labels, path = seen["drawn"]
+    assert points.shape == (11, 2)
+    assert labels == [cell.label for cell in cells]
+    assert path == tmp_path / "map.svg"
+    assert seen["n_neighbors"] == 10  # fewer than there are cells
+    with pytest.raises(UserError, match="9 cells are too few"):
+        projection.draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")

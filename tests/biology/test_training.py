@@ -1,0 +1,203 @@
+"""Training: a rule is learned, a stopped run continues bit by bit, predictions are calibrated."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from clearhead.biology import training
+from clearhead.biology.benchmark import Plan, benchmark
+from clearhead.biology.calibration import WEIGHTS
+from clearhead.biology.dna.alphabet import reverse_complement
+from clearhead.biology.linear_part import PairWeights
+from clearhead.biology.predicting import Predictor
+from clearhead.data.sequences import Record, read_records
+from clearhead.errors import UserError
+from clearhead.models.weights import read_tensors
+from clearhead.training import session
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.tasks.labelled_examples import load_examples
+from tests.biology.synthetic import write_genome, write_numbers, write_promoters, write_states
+
+SMALL: dict[str, Any] = {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24}
+QUICK: dict[str, Any] = {"steps": 60, "batch_texts": 16, "eval_every": 30, "members": 1}
+
+
+def values(path: Path, model: Any = None, run: Any = None, **more: Any) -> dict[str, Any]:
+    return {
+        "data": {"train": str(path), "domain": "dna"},
+        "model": SMALL | (model or {}),
+        "optimizer": {"peak_lr": 5e-3, "warmup": 5, **more.pop("optimizer", {})},
+        "run": QUICK | (run or {}),
+    } | more
+
+
+def trained(root: Path, wanted: dict[str, Any]) -> Predictor:
+    best = training.start(training.resolve(wanted), root)
+    return Predictor.from_pretrained(best, "dna")
+
+
+@pytest.mark.parametrize("length", [26, None])
+def test_a_motif_is_learned(tmp_path: Path, length: int | None) -> None:
+    data = write_promoters(tmp_path / "train.csv", 200, length=length)
+    test = write_promoters(tmp_path / "test.csv", 60, seed=2, length=length)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 250}))
+    assert predictor.config.head == ("aligned" if length else "pooled")
+    records = list(read_records(test))
+    found = list(predictor.predict(records))
+    right = sum(p.label == r.label for p, r in zip(found, records, strict=True))
+    assert right >= 54
+    assert all(abs(p.chances.sum() - 1) < 1e-9 for p in found)
+
+
+def test_labels_of_positions_are_learned_where_the_mask_counts(tmp_path: Path) -> None:
+    data = write_states(tmp_path / "train.csv", 60)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 80}))
+    record = next(read_records(write_states(tmp_path / "test.csv", 1, seed=3)))
+    found = next(iter(predictor.predict([record])))
+    assert found.label == record.label
+    assert found.chances.shape == (len(record.sequence), 2)
+
+
+def test_numbers_are_learned_in_their_units(tmp_path: Path) -> None:
+    data = write_numbers(tmp_path / "train.csv", 150)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 200}))
+    records = list(read_records(write_numbers(tmp_path / "test.csv", 40, seed=2)))
+    said = np.array([float(p.label) for p in predictor.predict(records)])
+    truth = np.array([float(r.label or "") for r in records])
+    assert np.abs(said - truth).mean() < 0.05
+
+
+def test_members_are_averaged(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    predictor = trained(tmp_path / "run", values(data, run={"members": 2, "steps": 20}))
+    assert len(predictor.loaded.models) == 2
+    record = next(read_records(data))
+    alone = [
+        Predictor(predictor.loaded._replace(models=(model,))).scores([record])[0]
+        for model in predictor.loaded.models
+    ]
+    assert np.allclose(predictor.scores([record])[0], np.mean(alone, axis=0))
+    assert not np.allclose(*alone)
+
+
+def test_the_regression_of_pairs_gets_one_of_the_weights(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 90)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
+    records = load_examples(RunDirectory(tmp_path / "run"), Record).train
+    encode = predictor.loaded.vocabulary.encode
+    part = PairWeights(28, 10, 2)
+    part.fit(
+        np.array([encode(record.sequence) for record in records]),
+        torch.tensor([int(record.label == "yes") for record in records]),
+    )
+    found = predictor.loaded.models[0].linear
+    assert isinstance(found, PairWeights)
+    weight = float(found.weight.norm() / part.weight.norm())
+    assert min(abs(weight - one) for one in WEIGHTS) < 1e-3 * weight
+    assert (found.weight - weight * part.weight).abs().max() < 1e-3
+
+
+def test_balanced_classes_have_the_same_weight_in_the_loss(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 120)
+    lines = data.read_text(encoding="utf-8").splitlines(keepends=True)
+    few = [line for n, line in enumerate(lines) if n < 41 or not line.endswith("yes\n")]
+    data.write_text("".join(few), encoding="utf-8")
+    recipe = training.resolve(values(data, optimizer={"balanced": True}))
+    task: Any = session.start(recipe, tmp_path / "run").task
+    counts = Counter(record.label for record in task.parts.train)
+    assert counts["yes"] < counts["no"] / 2
+    totals = np.array([counts["no"], counts["yes"]]) * task.weights.numpy()
+    assert np.allclose(totals, len(task.parts.train) / 2)
+
+
+def test_both_strands_get_the_same_answer(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    predictor = trained(tmp_path / "run", values(data, augment={"both_strands": True}))
+    record = next(read_records(data))
+    other = record._replace(sequence=reverse_complement(record.sequence))
+    one, two = (found.chances for found in predictor.predict([record, other]))
+    assert np.allclose(one, two)
+
+
+def test_a_stopped_run_continues_bit_by_bit(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    recipe = training.resolve(values(data, run={"steps": 12, "eval_every": 4, "save_every": 4}))
+    session.start(recipe, tmp_path / "whole").train()
+    began = session.start(recipe, tmp_path / "stopped")
+    for _ in range(8):
+        began._one_step()
+    began.run.release()
+    training.resume(tmp_path / "stopped")
+    one, other = (
+        read_tensors(tmp_path / name / "last" / "model.safetensors")
+        for name in ("whole", "stopped")
+    )
+    assert all((one[name] == other[name]).all() for name in one)
+
+
+def test_an_encoder_is_pretrained_and_fine_tuned(tmp_path: Path) -> None:
+    genome = write_genome(tmp_path / "genome.fna", 4000)
+    wanted = values(genome, {"max_length": 40}, {"steps": 60}, task="biology-masked")
+    encoder = training.start(training.resolve(wanted), tmp_path / "encoder")
+    scores = (tmp_path / "encoder" / "metrics.jsonl").read_text(encoding="utf-8")
+    assert '"accuracy"' in scores
+    vectors = dict(Predictor.from_pretrained(encoder, "dna").vectors(read_records(genome)))
+    assert vectors["chromosome"].shape == (16,)
+    data = write_promoters(tmp_path / "train.csv", 60)
+    predictor = trained(tmp_path / "run", values(data, {"path": str(encoder)}, {"steps": 4}))
+    assert predictor.config.encoder.motif == 9
+
+
+@pytest.mark.parametrize(("kind", "vocabulary"), [("kmers", 4**3 + 5), ("bpe", 40)])
+def test_other_tokens_are_trained_on(tmp_path: Path, kind: str, vocabulary: int) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    tokens = {"kind": kind, "k": 3, "size": 40}
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 4}, tokens=tokens))
+    assert predictor.config.encoder.vocab_size == vocabulary
+
+
+def test_a_benchmark_tests_every_model_on_every_fold(tmp_path: Path) -> None:
+    records = list(read_records(write_promoters(tmp_path / "train.csv", 80)))
+    wanted = values(tmp_path / "unused", run={"steps": 40})
+    del wanted["data"]["train"]
+    only = ("majority", "logistic regression, one-hot", "Transformer, from scratch")
+    lines = benchmark(records, wanted, Plan(2, 2, only=only), tmp_path / "runs")
+    scores = {line.model: line.scores for line in lines}
+    assert tuple(scores) == only
+    assert scores["majority"]["matthews"] == (0, 0)
+    assert scores["logistic regression, one-hot"]["accuracy"][0] > 0.9
+    assert len(list((tmp_path / "runs").rglob("train.log"))) == 4  # two folds, two seeds
+    with pytest.raises(UserError, match="there is no model 'oracle'; expected majority"):
+        benchmark(records, wanted, Plan(2, only=("oracle",)), tmp_path / "more")
+
+
+def test_a_benchmark_of_positions_counts_those_of_the_mask(tmp_path: Path) -> None:
+    records = list(read_records(write_states(tmp_path / "train.csv", 40)))
+    wanted = values(tmp_path / "unused", run={"steps": 60})
+    del wanted["data"]["train"]
+    only = ("majority", "logistic regression, window", "Transformer, from scratch")
+    scores = {
+        line.model: line.scores["accuracy"][0]
+        for line in benchmark(records, wanted, Plan(2, only=only), tmp_path / "runs")
+    }
+    assert 0.4 < scores["majority"] < 0.6
+    assert scores["logistic regression, window"] > 0.99
+    assert scores["Transformer, from scratch"] > 0.9
+
+
+def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
+    with pytest.raises(UserError, match="7 tokens, and this model takes exactly 28"):
+        list(predictor.predict([Record("here", "x", "ACGTA")]))
+
+
+def test_a_model_of_another_domain_is_refused(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    trained(tmp_path / "run", values(data, run={"steps": 2}))
+    with pytest.raises(UserError, match="a model of dna"):
+        Predictor.from_pretrained(tmp_path / "run", "protein")

@@ -1,0 +1,142 @@
+"""Arguments of a wrong shape or dtype: one line naming the argument, its shape, the expectation."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from clearhead.blocks import (
+    ActivatedFeedForwardBlock,
+    BiasedLayerNormalization,
+    FeedForwardBlock,
+    InputEmbeddings,
+    LayerNormalization,
+    LearnedPositions,
+    MultiHeadAttention,
+    MultiHeadAttentionBlock,
+    PlainEmbeddings,
+    PositionalEncoding,
+    ProjectionLayer,
+    ResidualConnection,
+    SelfAttention,
+    scaled_dot_product_attention,
+)
+from clearhead.errors import UserError
+from clearhead.models import Transformer, build_transformer
+
+D_MODEL, H = 12, 3
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as caught:
+        call()
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return build_transformer(20, 30, 9, 8, d_model=D_MODEL, N=1, h=H, dropout=0.0, d_ff=7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int16, torch.bool])
+@pytest.mark.parametrize("embed", [InputEmbeddings(D_MODEL, 9), PlainEmbeddings(D_MODEL, 9)])
+def test_ids_that_are_not_integers_are_refused(embed: InputEmbeddings, dtype: torch.dtype) -> None:
+    found = refused(lambda: embed(torch.zeros(2, 5, dtype=dtype)))
+    kind = str(dtype).removeprefix("torch.")
+    assert f"x has shape (2, 5) and dtype {kind}; expected integer token ids" in found
+
+
+def test_a_list_of_ids_is_refused_by_its_type(model: Transformer) -> None:
+    assert "src is a list; expected integer token ids" in refused(lambda: model.encode([[3, 4]]))
+
+
+def test_ids_of_one_axis_are_refused_with_the_repair(model: Transformer) -> None:
+    ids = torch.randint(0, 20, (5,))
+    found = refused(lambda: model.encode(ids))
+    assert "src has shape (5,)" in found and "(batch, seq_len)" in found
+    assert "src.unsqueeze(0)" in found
+    memory = model.encode(ids.unsqueeze(0))  # the repair works
+    assert "tgt has shape (5,)" in refused(lambda: model.decode(memory, None, ids))
+
+
+def test_float_ids_are_refused_by_their_names(model: Transformer) -> None:
+    src, tgt = torch.randint(0, 20, (2, 5)), torch.randint(0, 30, (2, 4))
+    assert "src has shape (2, 5) and dtype float32" in refused(lambda: model(src.float(), tgt))
+    assert "tgt has shape (2, 4) and dtype float64" in refused(lambda: model(src, tgt.double()))
+
+
+def test_swapped_target_and_memory_are_refused_with_the_order(model: Transformer) -> None:
+    src, tgt = torch.randint(0, 20, (2, 5)), torch.randint(0, 30, (2, 4))
+    memory = model.encode(src)
+    found = refused(lambda: model.decode(tgt, None, memory))
+    assert "encoder_output has shape (2, 4) and dtype int64" in found
+    assert "decode(encoder_output, src_mask, tgt, tgt_mask)" in found
+
+
+@pytest.mark.parametrize("shape", [(5, D_MODEL), (2, 5, D_MODEL + 1), (2, H, 5, D_MODEL)], ids=str)
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_attention_names_the_input_of_a_wrong_shape(position: int, shape: tuple[int, ...]) -> None:
+    block = MultiHeadAttentionBlock(D_MODEL, H, 0.0)
+    inputs = [torch.randn(2, 5, D_MODEL) for _ in range(3)]
+    inputs[position] = torch.randn(shape)
+    found = refused(lambda: block(*inputs))
+    assert f"{'qkv'[position]} has shape {shape} and dtype float32; expected" in found
+    assert f"(batch, seq_len, d_model={D_MODEL})" in found
+
+
+@pytest.mark.parametrize("block", [SelfAttention(D_MODEL), MultiHeadAttention(D_MODEL, H)])
+def test_chapter_3_names_the_input_of_a_wrong_shape(block: torch.nn.Module) -> None:
+    assert "x has shape (5, 12)" in refused(lambda: block(torch.randn(5, 12)))
+    assert "x has shape (2, 5, 11)" in refused(lambda: block(torch.randn(2, 5, 11)))
+
+
+def test_queries_and_keys_of_different_width_are_refused() -> None:
+    q, k = torch.randn(2, 5, 4), torch.randn(2, 6, 3)
+    found = refused(lambda: scaled_dot_product_attention(q, k, k))
+    assert "query has shape (2, 5, 4) and the key (2, 6, 3)" in found and "d_k" in found
+
+
+def test_keys_without_values_are_refused() -> None:
+    q, k = torch.randn(2, 5, 4), torch.randn(2, 6, 4)
+    found = refused(lambda: scaled_dot_product_attention(q, k, k[:, 1:]))
+    assert "key has shape (2, 6, 4) and the value (2, 5, 4)" in found
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        FeedForwardBlock(D_MODEL, 7, 0.0),
+        ActivatedFeedForwardBlock(D_MODEL, 7, 0.0, torch.relu),
+        LayerNormalization(D_MODEL),
+        BiasedLayerNormalization(D_MODEL),
+        ProjectionLayer(D_MODEL, 30),
+    ],
+    ids=lambda block: type(block).__name__,
+)
+def test_a_wrong_last_dimension_is_refused(block: torch.nn.Module) -> None:
+    found = refused(lambda: block(torch.randn(2, 5, 11)))
+    assert "x has shape (2, 5, 11) and dtype float32" in found
+    assert f"last dimension is {D_MODEL}" in found
+    found = refused(lambda: block(torch.zeros(2, 5, D_MODEL, dtype=torch.int64)))
+    assert "dtype int64" in found and "floating-point" in found
+
+
+def test_a_residual_connection_names_the_wrong_width_of_its_norm() -> None:
+    residual = ResidualConnection(D_MODEL, 0.0)
+    found = refused(lambda: residual(torch.randn(2, 5, 11), lambda y: y))
+    assert "(2, 5, 11)" in found and f"last dimension is {D_MODEL}" in found
+
+
+@pytest.mark.parametrize("kind", [PositionalEncoding, LearnedPositions])
+def test_positions_refuse_vectors_without_a_batch_with_the_repair(
+    kind: Callable[..., torch.nn.Module],
+) -> None:
+    x: Tensor = torch.randn(5, D_MODEL)
+    positions = kind(D_MODEL, 9)
+    found = refused(lambda: positions(x))
+    assert "x has shape (5, 12)" in found and "x.unsqueeze(0)" in found
+    assert positions(x.unsqueeze(0)).shape == (1, 5, D_MODEL)  # the repair works
+    assert "last dimension" not in found and "d_model=12" in found

@@ -1,0 +1,56 @@
+"""Options of other programs are answered with the option to use here."""
+
+import re
+from typing import Any
+
+import pytest
+
+from clearhead.cli import main
+from clearhead.cli.first_guesses import GUESSES, advice
+from clearhead.training.recipe_file import load_recipe
+from tests.laws.cli_options import root_command
+
+ROWS = [(verb, option, text) for verb, rows in GUESSES.items() for option, text in rows.items()]
+
+
+def options_of(verb: str) -> set[str]:
+    command: Any = root_command().commands[verb]  # type: ignore[attr-defined]
+    return {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
+
+
+@pytest.mark.parametrize(("verb", "option", "text"), ROWS)
+def test_a_guess_is_no_option_and_its_answer_is_one(verb: str, option: str, text: str) -> None:
+    own = options_of(verb)
+    assert option not in own
+    assert set(re.findall(r"--[a-z][a-z-]*", text)) <= own
+
+
+@pytest.mark.parametrize(
+    "key", sorted({key for _, _, text in ROWS for key in re.findall(r"--set ([\w.]+)=", text)})
+)
+def test_a_key_of_an_answer_is_in_the_recipe(key: str) -> None:
+    section, name = key.split(".")
+    assert name in type(getattr(load_recipe("first_light"), section)).model_fields
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["train", "first_light", "--epochs", "3"], "write --steps N"),
+        (["train", "first_light", "--lr=0.1"], "write --set optimizer.peak_lr=VALUE"),
+        (["translate", "--num-beams", "2", "Hello."], "write --beam-size N"),
+        (["evaluate", "--beam", "2"], "write --beam-size N"),
+    ],
+)
+def test_a_guess_is_answered_in_one_line(
+    arguments: list[str], answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert "No such option: --" in err
+    assert answer in err
+
+
+def test_an_option_that_is_in_no_table_gets_no_answer() -> None:
+    assert advice("train", "--nonsense") == advice("nonsense", "--steps") == ""

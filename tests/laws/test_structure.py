@@ -1,0 +1,130 @@
+"""The figures of the package's structure, each with the bound that holds today and the target.
+
+Lower a bound when a figure gets better, so that it cannot get worse again.
+"""
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import pytest
+
+from tests.laws.tree import SOURCE, functions, name_of, parse, source_files
+
+
+class Figure(NamedTuple):
+    """A measurement, the range that holds today, and the range that is wanted."""
+
+    measured: float
+    least: float
+    most: float
+    target: str
+    of: str = ""
+
+
+CONTENT = SOURCE / "learn" / "content"  # lessons and exercises, which are texts
+
+
+@cache
+def modules() -> list[Path]:
+    return [path for path in source_files() if not path.is_relative_to(CONTENT)]
+
+
+@cache
+def lines() -> dict[Path, int]:
+    return {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+
+
+def import_lines() -> int:
+    """Lines of import statements, those inside functions included."""
+    return sum(
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in modules()
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
+def longest_function() -> tuple[int, str]:
+    """Lines from `def` to the end, docstring included; of a verb only the body."""
+    return max(
+        ((node.end_lineno or 0) - first_line(path, node) + 1, f"{name_of(path)} {node.name}")
+        for path in modules()
+        for node in functions(parse(path))
+    )
+
+
+def first_line(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The signature of a verb lists the options of the command line, one a line."""
+    return node.body[0].lineno if path.parent.name == "cli" else node.lineno
+
+
+def imported(path: Path, modules: Collection[str]) -> Iterator[str]:
+    """Modules of ours that are imported when the module is, so not inside functions."""
+    todo: list[ast.stmt] = list(parse(path).body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in modules else str(node.module) for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            todo += node.body
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def first_cycle() -> list[str]:
+    """Modules that import each other in a circle; empty if there are none."""
+    named = {module_name(path): path for path in modules()}
+    graph = {
+        name: {other for other in imported(path, named) if other in named}
+        for name, path in named.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def figures() -> dict[str, Figure]:
+    sizes = lines()
+    total = sum(sizes.values())
+    largest = max(sizes, key=lambda path: sizes[path])
+    length, function = longest_function()
+    return {
+        "files": Figure(len(sizes), 1, 445, "at most 320"),
+        "lines": Figure(total, 1, 54_800, "at most 33,000"),
+        "median lines of a file": Figure(median(sizes.values()), 110, 160, "110 to 160"),
+        "imports, % of lines": Figure(round(100 * import_lines() / total, 1), 0, 8.3, "at most 6"),
+        "largest file": Figure(sizes[largest], 1, 350, "at most 350", name_of(largest)),
+        "longest function": Figure(length, 1, 60, "at most 60", function),
+    }
+
+
+@pytest.mark.parametrize("name", figures())
+def test_the_structure_does_not_get_worse(name: str) -> None:
+    figure = figures()[name]
+    assert figure.least <= figure.measured <= figure.most, figure
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert not first_cycle()
+
+
+def test_the_figures_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print("\n  the structure of the package:")
+        for name, figure in figures().items():
+            print(f"  {figure.measured:8g} {name:24s} target: {figure.target}  {figure.of}")

@@ -1,0 +1,13 @@
+"""Answers as learners write them: right ones in other words, wrong ones with known mistakes.
+
+A right answer is (exercise, text); a wrong one is (exercise, text, name of the mistake).
+"""
+
+from tests.learn.answers import attention, blocks, functions, layers, stacks
+
+Right = tuple[str, str]
+Wrong = tuple[str, str, str]
+
+MODULES = (blocks, attention, layers, stacks, functions)
+RIGHT: list[Right] = [one for module in MODULES for one in module.RIGHT]
+WRONG: list[Wrong] = [one for module in MODULES for one in module.WRONG]

@@ -1,0 +1,14 @@
+"""One grading process for all tests of the course."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from clearhead.learn.client import Grader
+
+
+@pytest.fixture(scope="session")
+def grader() -> Iterator[Grader]:
+    one = Grader()
+    yield one
+    one.close()

@@ -1,0 +1,124 @@
+"""The learner's folder: answers are never lost, progress survives moving and updates."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clearhead.errors import UserError
+from clearhead.learn.client import Grader
+from clearhead.learn.folder import locate, reset, start
+from clearhead.learn.manifest import course
+from clearhead.learn.portfolio import portfolio
+from clearhead.learn.progress import FILE, Progress, digest, find_folder
+from clearhead.learn.session import Session, describe
+from clearhead.learn.texts import RULE, solution
+from clearhead.learn.watch import Watch, listing
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    start(tmp_path / "course")
+    return tmp_path / "course"
+
+
+def test_every_exercise_has_a_file_and_a_second_start_changes_nothing(folder: Path) -> None:
+    assert all(locate(folder, e).is_file() for e in course().exercises)
+    again = start(folder)
+    assert (again.new, again.refreshed, again.outdated) == (0, 0, ())
+
+
+def test_an_update_refreshes_untouched_files_and_keeps_answers(folder: Path) -> None:
+    progress = Progress.load(folder)
+    untouched, answered = (course().exercise(n) for n in ("scale", "scores"))
+    for exercise in (untouched, answered):  # as an older version handed them out
+        locate(folder, exercise).write_text("old\n", encoding="utf-8")
+        progress.handed_out[exercise.name] = digest("old\n")
+    progress.save(folder)
+    locate(folder, answered).write_text("my answer\n", encoding="utf-8")
+    done = start(folder)
+    assert done.refreshed == 1 and done.outdated == ("scores",)
+    assert "____" in locate(folder, untouched).read_text(encoding="utf-8")
+    assert locate(folder, answered).read_text(encoding="utf-8") == "my answer\n"
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UserError, match="not empty"):
+        start(tmp_path)
+
+
+def test_a_moved_folder_keeps_its_progress(folder: Path, tmp_path: Path) -> None:
+    progress = Progress.load(folder)
+    progress.passed["scale"] = "6 of 6 checks passed"
+    progress.save(folder)
+    shutil.move(folder, tmp_path / "elsewhere")
+    inside = tmp_path / "elsewhere" / "02_scaled_dot_product_attention"
+    assert Progress.load(find_folder(inside)).passed == {"scale": "6 of 6 checks passed"}
+
+
+def test_a_damaged_progress_file_is_one_line(folder: Path) -> None:
+    (folder / FILE).write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match="your answers stay"):
+        Progress.load(folder)
+
+
+def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="clearhead learn start DIR"):
+        find_folder(tmp_path)
+
+
+def test_reset_keeps_a_backup(folder: Path) -> None:
+    exercise = course().exercise("scale")
+    locate(folder, exercise).write_text("my answer\n", encoding="utf-8")
+    backup = reset(folder, exercise)
+    assert backup is not None and backup.read_text(encoding="utf-8") == "my answer\n"
+    assert "____" in locate(folder, exercise).read_text(encoding="utf-8")
+    assert reset(folder, exercise) is None
+
+
+def test_hints_come_in_three_steps_and_the_solution_after_passing(
+    folder: Path, grader: Grader
+) -> None:
+    session, exercise = Session(folder, grader), course().exercise("scale")
+    shown = [session.hint(exercise) for _ in range(4)]
+    assert [s.split(":")[0] for s in shown] == [
+        "Hint 1, idea", "Hint 2, formula", "Hint 3, shape", "Hint 3, shape",
+    ]  # fmt: skip
+    with pytest.raises(UserError, match="--spoil"):
+        session.solution(exercise, spoil=False)
+    locate(folder, exercise).write_text(solution("attention"), encoding="utf-8")
+    report = session.check(exercise)
+    assert "Next: " in describe(session, exercise, report)[-1]
+    assert session.solution(exercise, spoil=False) == solution("attention")
+
+
+def test_a_written_task_needs_an_answer_which_the_portfolio_keeps(
+    folder: Path, grader: Grader
+) -> None:
+    session, exercise = Session(folder, grader), course().exercise("why-keys")
+    assert not session.check(exercise).passed
+    path, answer = locate(folder, exercise), "the weights of one query sum to one " * 4
+    text = path.read_text(encoding="utf-8")
+    assert text.rstrip().endswith(RULE)
+    path.write_text(text + answer, encoding="utf-8")
+    assert session.check(exercise).passed
+    assert answer.strip() in portfolio(session)
+
+
+def test_watch_mode_checks_what_was_saved_and_moves_on(
+    folder: Path, grader: Grader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = Session(folder, grader)
+    watch = Watch(session)
+    assert watch.current is course().exercises[0] and watch.changed() == []
+    exercise = course().exercise("residual")
+    locate(folder, exercise).write_text(solution("residual"), encoding="utf-8")
+    assert watch.changed() == [exercise] and watch.changed() == []
+    watch.press("h")
+    watch.press("l")
+    shown = capsys.readouterr().out
+    assert "Hint 1" in shown and "Around the sublayer" in shown
+    watch.press("n")
+    assert watch.current is course().exercises[1]
+    assert listing(session)[-1].endswith(f"of {len(course().exercises)}")

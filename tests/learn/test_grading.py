@@ -1,0 +1,111 @@
+"""Right answers pass however they are written; wrong ones are refused and, if known, named."""
+
+import json
+import warnings
+
+import pytest
+
+from clearhead.learn.answer import run_answer
+from clearhead.learn.client import Grader
+from clearhead.learn.grading import grade
+from clearhead.learn.manifest import course
+from clearhead.learn.report import Report
+from clearhead.learn.texts import solution, starting_text, variant_text
+from tests.learn import answers
+
+
+def graded(grader: Grader, name: str, text: str) -> Report:
+    return grader.grade(course().exercise(name), text)
+
+
+def graded_here(name: str, text: str) -> Report:
+    """Graded in this process: these answers are ours, and there are many."""
+    exercise = course().exercise(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = json.loads(json.dumps(run_answer(text, exercise)))
+        return grade(name, exercise.subject, result)
+
+
+@pytest.mark.parametrize(("exercise", "text"), answers.RIGHT, ids=lambda v: v.split("\n")[0][:30])
+def test_a_right_answer_passes_however_it_is_written(exercise: str, text: str) -> None:
+    report = graded_here(exercise, text)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "text", "mistake"), answers.WRONG, ids=lambda v: v.split("\n")[0][:30]
+)
+def test_a_wrong_answer_in_a_learners_words_is_named(
+    exercise: str, text: str, mistake: str
+) -> None:
+    report = graded_here(exercise, text)
+    assert not report.passed
+    assert [m.name for m in report.mistakes] == [mistake], str(report)
+
+
+def test_two_mistakes_at_once_are_both_named(grader: Grader) -> None:
+    text = variant_text("layer_normalization", "mean-added", "alpha-forgotten")
+    report = graded(grader, "normalize", text)
+    assert {m.name for m in report.mistakes} == {"mean-added", "alpha-forgotten"}
+
+
+def test_an_unknown_mistake_reports_shape_and_largest_difference(grader: Grader) -> None:
+    text = solution("residual").replace("return x + self", "return 0.5 * x + self")
+    report = graded(grader, "residual", text)
+    assert not report.passed and not report.mistakes
+    assert "largest difference" in str(report) and "shape and dtype are right" in str(report)
+
+
+def test_a_constant_factor_is_said(grader: Grader) -> None:
+    text = solution("projection").replace("return torch.log", "return 3 * torch.log")
+    report = graded(grader, "log-probabilities", text)
+    assert "every element is 3 times the expected one" in str(report)
+
+
+def test_a_wrong_shape_is_said_before_values(grader: Grader) -> None:
+    text = solution("residual").replace("return x + self", "return 0.5 * x[:, 1:] + self")
+    text = text.replace("self.dropout(sublayer(self.norm(x)))", "0")
+    message = str(graded(grader, "residual", text))
+    assert "expected shape" in message and "largest difference" not in message
+
+
+def test_a_shape_error_is_explained_by_the_tracer(grader: Grader) -> None:
+    text = variant_text("attention", "key-not-transposed")
+    report = graded(grader, "scale", text)
+    assert "matmul" in report.error and "key.transpose(-2, -1)" in report.error
+    assert report.line == 1 + text[: text.index("query @ key")].count("\n")
+
+
+def test_a_file_as_handed_out_says_which_line_is_open(grader: Grader) -> None:
+    exercise = course().exercise("scale")
+    report = grader.grade(exercise, starting_text(exercise))
+    assert not report.passed and "the blank ____ is not filled in" in report.error
+
+
+def test_a_syntax_error_shows_line_and_caret(grader: Grader) -> None:
+    report = graded(grader, "scale", "def attention(query:\n    pass\n")
+    assert report.line == 1 and "^" in report.error and "Traceback" not in str(report)
+
+
+def test_a_renamed_function_is_named(grader: Grader) -> None:
+    text = solution("attention").replace("def attention", "def attend")
+    error = graded(grader, "scale", text).error
+    assert "expected a definition of attention; found" in error and "attend" in error
+
+
+def test_a_wrong_signature_is_shown_beside_the_expected_one(grader: Grader) -> None:
+    text = solution("shift_right").replace("(labels: Tensor, bos_id: int)", "(labels)")
+    text = text.replace("= bos_id", "= 1")
+    error = graded(grader, "shift-right", text).error
+    assert error == "expected shift_right(labels, bos_id), found shift_right(labels)"
+
+
+def test_a_mask_of_zeros_and_ones_is_a_mask(grader: Grader) -> None:
+    text = solution("masks").replace("(ids != pad_id)[", "(ids != pad_id).int()[")
+    text = text.replace("& look_ahead_mask", "* look_ahead_mask")
+    assert graded(grader, "padding-mask", text).passed
+
+
+def test_what_the_answer_prints_is_shown(grader: Grader) -> None:
+    assert "hello" in graded(grader, "residual", solution("residual") + "print('hello')\n").printed

@@ -1,0 +1,60 @@
+"""In a notebook the exercise is found by the object, and the result is a card."""
+
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from clearhead.blocks import ResidualConnection
+from clearhead.errors import UserError
+from clearhead.learn import check
+
+
+class FeedForwardBlock(nn.Module):
+    """A learner's, with a known mistake."""
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.linear_1, self.linear_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear_2(self.dropout(torch.tanh(self.linear_1(x))))
+
+
+def test_the_librarys_own_block_passes() -> None:
+    result = check(ResidualConnection)
+    assert result.passed and "checks passed" in repr(result)
+
+
+def test_a_mistake_is_named_on_the_card_beside_both_matrices() -> None:
+    result = check(FeedForwardBlock)
+    assert [m.name for m in result.report.mistakes] == ["tanh"]
+    html = result._repr_html_()
+    assert "expected" in html and "actual" in html and "http" not in html and "<script" not in html
+
+
+def test_an_open_blank_is_reported_as_one() -> None:
+    def shift_right(labels: torch.Tensor, bos_id: int) -> torch.Tensor:
+        return labels.roll(____, dims=bos_id)  # type: ignore[name-defined]  # noqa: F821
+
+    assert "the blank ____ is not filled in yet" in repr(check(shift_right))
+
+
+def test_a_written_task_shows_the_model_answer_only_after_an_answer() -> None:
+    main = vars(sys.modules["__main__"])
+    answers = {"too short": False, "each query returns an average of the values " * 3: True}
+    try:
+        for answer, passed in answers.items():
+            main["why_keys"] = answer
+            result = check("why-keys")
+            assert result.passed == passed
+            assert ("A model answer" in result._repr_html_()) == passed
+    finally:
+        del main["why_keys"]
+
+
+def test_an_object_that_no_exercise_asks_for_is_refused() -> None:
+    with pytest.raises(UserError, match="no exercise asks for Tensor"):
+        check(torch.Tensor)

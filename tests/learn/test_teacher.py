@@ -1,0 +1,68 @@
+"""A class's submissions: every file gets a row, whatever is in it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from clearhead.errors import UserError
+from clearhead.learn.formats import exercism, github_classroom, gradescope
+from clearhead.learn.report import Check, Mistake, Report
+from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
+from clearhead.learn.texts import solution, variant_text
+
+WRONG = variant_text("residual", "post-norm")
+FILES = {
+    "ada/residual.py": solution("residual").encode(),
+    "bob/week1/residual.py": WRONG.encode(),
+    "cy__residual.py": WRONG.encode(),
+    "dee/residual.py": b"\xff\xfe\x00broken",
+    "eve/residual.py": b"import os\nos._exit(0)",
+    "flo/notes.py": b"no exercise",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, content in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path
+
+
+def test_every_submission_has_a_row_and_the_mistakes_are_counted(folder: Path) -> None:
+    graded = list(grade_all(submissions(folder), jobs=1))
+    rows = list(csv.DictReader(io.StringIO(to_csv(graded))))
+    passed = {row["student"]: row["passed"] for row in rows}
+    assert passed == {"ada": "1", "bob": "0", "cy": "0", "dee": "0", "eve": "0"}
+    assert [r["mistakes"] for r in rows if r["student"] in ("bob", "cy")] == ["post-norm"] * 2
+    text = summary(graded)
+    assert "residual: 1 of 5 passed" in text and "2 × post-norm" in text
+    assert {name: (folder / name).read_bytes() for name in FILES} == FILES
+
+
+def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no submissions"):
+        submissions(tmp_path)
+
+
+def test_a_message_cannot_become_a_formula_of_a_spreadsheet(folder: Path) -> None:
+    (folder / "=cmd").mkdir()
+    (folder / "=cmd" / "residual.py").write_text("(", encoding="utf-8")
+    graded = list(grade_all([s for s in submissions(folder) if s.student == "=cmd"], jobs=1))
+    assert to_csv(graded).splitlines()[1].startswith("'=cmd,")
+
+
+def test_reports_keep_the_schemas_of_other_programs() -> None:
+    good = Report("scale", (Check("laws", True),))
+    bad = Report("scale", (Check("laws", False, "why"),), (Mistake("m", "d", "l"),))
+    broken = Report("scale", error="no file")
+    tables = [json.loads(exercism(r)) for r in (good, bad, broken)]
+    assert [t["status"] for t in tables] == ["pass", "fail", "error"]
+    assert tables[0]["version"] == 2 and tables[0]["message"] is None
+    assert tables[1]["tests"] == [{"name": "laws", "status": "fail", "message": "why"}]
+    assert json.loads(gradescope([good, bad]))["tests"][0]["score"] == 1.0
+    assert json.loads(github_classroom([good, bad]))["status"] == "fail"

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from clearhead import pipeline
+from tests.translation.tiny import save, translator
+
+TEXTS = ["Hello world", "I am fine."]
+
+
+@pytest.fixture(scope="module")
+def en_to_fr() -> object:
+    return pipeline("translation_en_to_fr", model=translator())
+
+
+def test_one_text_gives_one_answer_in_a_list(en_to_fr) -> None:  # type: ignore[no-untyped-def]
+    assert en_to_fr("Hello world") == [{"translation_text": translator().translate(TEXTS)[0]}]
+
+
+def test_several_texts_give_one_answer_each(en_to_fr) -> None:  # type: ignore[no-untyped-def]
+    expected = [{"translation_text": text} for text in translator().translate(TEXTS)]
+    assert en_to_fr(TEXTS) == expected
+
+
+def test_several_sequences_give_lists_of_answers(en_to_fr) -> None:  # type: ignore[no-untyped-def]
+    alone = en_to_fr(TEXTS[0], num_return_sequences=3)
+    assert len({answer["translation_text"] for answer in alone}) == 3
+    assert en_to_fr(TEXTS, num_return_sequences=3)[0] == alone
+
+
+def test_the_names_of_transformers_reach_the_search(en_to_fr) -> None:  # type: ignore[no-untyped-def]
+    (answer,) = en_to_fr(
+        "Hello",
+        num_beams=1,
+        max_new_tokens=5,
+        length_penalty=0.5,
+        no_repeat_ngram_size=1,
+        early_stopping=True,
+    )
+    expected = translator().translate(["Hello"], beam_size=1, max_length=5, no_repeat_ngram=1)
+    assert [answer["translation_text"]] == expected
+
+
+def test_a_directory_is_a_model(tmp_path: Path) -> None:
+    directory = save(tmp_path)
+    assert pipeline(model=directory, device="cpu")("") == [{"translation_text": ""}]

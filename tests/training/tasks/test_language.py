@@ -1,0 +1,174 @@
+"""Causal and masked language models: the same trainer, resumed bit by bit, saved for all."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.errors import UserError
+from clearhead.pretrained import load
+from clearhead.training import console
+from clearhead.training.metrics import read_metrics
+from clearhead.training.recipe_file import build_recipe
+from clearhead.training.session import Session, resume, start
+from tests.training.test_resume import records, same_files
+from tests.training.tiny import Killed, assert_same_state, kill_after, state_of
+from tests.training.tiny_language import TASKS, tiny_language, write_text
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "adam": {},
+    "bfloat16, accumulated": {"precision": "bf16", "accumulate": 2},
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_killed_anywhere_and_resumed_is_never_stopped(
+    task: str, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_language(task, tmp_path, **settings)
+    whole = start(recipe, tmp_path / "whole")
+    whole.train()
+    session = start(recipe, tmp_path / "killed")
+    (tmp_path / "train.txt").unlink()  # a resumption reads none of the original text
+    for step in (2, 5, 6, 9):
+        kill_after(monkeypatch, session, step)
+        with pytest.raises(Killed):
+            session.train()
+        torch.manual_seed(step)
+        session = resume(tmp_path / "killed")
+    session.train()
+    assert_same_state(state_of(session), state_of(whole))
+    assert records(tmp_path / "killed") == records(tmp_path / "whole")
+    same_files(tmp_path / "killed", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_saved_is_what_transformers_computes_with(task: str, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    session = start(tiny_language(task, tmp_path), tmp_path / "run")
+    session.train()
+    for directory in (session.run.best, session.run.last):
+        model, tokenizer = load(directory)
+        kinds = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
+        theirs = getattr(transformers, kinds[task]).from_pretrained(directory).eval()
+        text = "The old baker's sister doesn't sleep."
+        ids = transformers.AutoTokenizer.from_pretrained(directory)(text)["input_ids"]
+        assert ids == tokenizer.encode(text)
+        given = torch.tensor([ids[:20]])
+        hidden = model(given)
+        ours = model.logits(hidden) if task == "causal" else model.heads["masked_lm"](hidden)
+        torch.testing.assert_close(ours, theirs(given).logits, rtol=0, atol=1e-5)
+        card = (directory / "README.md").read_text(encoding="utf-8")
+        assert "Training data: train.txt" in card and " texts, at step" in card
+        counted = {"causal": " tokens, 0 minutes", "masked": " masked words, 0 minutes"}
+        assert counted[task] in card and "target" not in card
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_it_learns(task: str, tmp_path: Path) -> None:
+    session = start(tiny_language(task, tmp_path, steps=60, eval_every=20), tmp_path / "run")
+    session.train()
+    losses = [r["loss"] for r in read_metrics(tmp_path / "run" / "metrics.jsonl")]
+    assert losses[-1] < 0.92 * losses[0]
+    assert not any(math.isnan(loss) for loss in losses)
+
+
+def validated(session: Session) -> Any:
+    return session.task.validate(session.trainer.model, 2)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_validation_changes_neither_mode_nor_random_state(task: str, tmp_path: Path) -> None:
+    session = start(tiny_language(task, tmp_path), tmp_path / "run")
+    before = torch.get_rng_state()
+    first = validated(session)
+    assert validated(session) == first
+    assert session.trainer.model.training and torch.equal(torch.get_rng_state(), before)
+    assert len(first.samples) == 2 and first.size == 15  # one in twenty of 300
+
+
+def test_bits_per_byte_are_the_loss_in_another_unit(tmp_path: Path) -> None:
+    session = start(tiny_language("causal", tmp_path), tmp_path / "run")
+    result, texts = validated(session), session.run.dev.read_text("utf-8").splitlines()
+    bytes_ = sum(len(json.loads(text).encode()) + 1 for text in texts)
+    tokens = sum(len(session.task.tokenizer.encode(json.loads(text))) + 1 for text in texts)
+    expected = result.loss * tokens / math.log(2) / bytes_
+    assert result.scores["bits_per_byte"] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_model_can_be_trained_on(task: str, tmp_path: Path) -> None:
+    first = start(tiny_language(task, tmp_path, steps=40, eval_every=40), tmp_path / "run")
+    first.train()
+    more = tiny_language(task, tmp_path, model={"path": str(first.run.best)})
+    second = start(more, tmp_path / "more")
+    assert validated(second).loss == pytest.approx(validated(first).loss, rel=1e-5)
+    second.trainer.step()
+    second.checkpoints.save_last()
+    first.run.best.rename(tmp_path / "moved away")
+    assert resume(tmp_path / "more").progress.step == 1
+
+
+def test_a_model_of_the_other_kind_is_one_line(tmp_path: Path) -> None:
+    first = start(tiny_language("causal", tmp_path), tmp_path / "run")
+    first.trainer.step()
+    first.checkpoints.save_last()
+    recipe = tiny_language("masked", tmp_path, model={"path": str(first.run.last)})
+    with pytest.raises(UserError, match="holds a Gpt, and task=masked trains a Bert"):
+        start(recipe, tmp_path / "more")
+
+
+def test_the_log_has_corpus_metric_samples_and_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = start(tiny_language("causal", tmp_path), tmp_path / "run")
+    with console.shown(), console.kept(session.run.log):
+        session.train()
+    err = capsys.readouterr().err
+    assert "285 texts, " in err and " blocks, vocabulary 330, " in err
+    assert " bits per byte " in err and " → " in err and "done: 10 steps" in err
+
+
+def changed(values: dict[str, dict[str, object]], task: str, folder: Path) -> Any:
+    recipe = tiny_language(task, folder).model_dump(mode="json")
+    for section, keys in values.items():
+        recipe[section] |= keys
+    return build_recipe(recipe, "the test's recipe")
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"data": {"train": "{}/missing.txt"}}, r"missing\.txt does not exist"),
+        ({"data": {"dev": "{}/missing.txt"}}, r"missing\.txt does not exist"),
+        ({"data": {"train": "{}/empty.txt"}}, "holds no text"),
+        ({"data": {"dev": "{}/empty.txt"}}, "holds no text"),
+        ({"data": {"train": "{}/latin.txt"}}, "is not valid UTF-8"),
+        ({"data": {"train": "{}/single.txt"}}, r"is one paragraph, .*data\.unit=line"),
+        ({"model": {"seq_len": 9000}}, "fewer than one block of"),
+        ({"vocabulary": {"size": 5000}}, r"only \d+ pieces can be learned"),
+        ({"model": {"h": 3}}, "not divisible by h=3"),
+        ({"model": {"activation": "gelo"}}, "activation='gelo' is not known"),
+        ({"model": {"path": "{}/nowhere"}}, "there is no directory"),
+    ],
+)
+def test_bad_input_is_one_line_and_can_be_mended(
+    task: str, values: dict[str, dict[str, Any]], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
+    (tmp_path / "latin.txt").write_bytes("déjà vu\n".encode("latin-1"))
+    text = write_text(tmp_path / "good.txt").read_text("utf-8").replace("\n\n", "\n")
+    (tmp_path / "single.txt").write_text(text, encoding="utf-8")
+    told = {
+        section: {k: v.format(tmp_path) if isinstance(v, str) else v for k, v in keys.items()}
+        for section, keys in values.items()
+    }
+    with pytest.raises(UserError, match=message) as caught:
+        start(changed(told, task, tmp_path), tmp_path / "run")
+    assert "\n" not in str(caught.value)
+    start(tiny_language(task, tmp_path), tmp_path / "run")  # the corrected command, same place

@@ -1,0 +1,92 @@
+"""What training reads is the corpus, and only the corpus is varied."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearhead.data import Pair
+from clearhead.text import Tokenizer
+from clearhead.training.recipe_file import build_recipe
+from clearhead.training.tasks.translation_data import prepare_corpus, prepare_dev, prepare_tokenizer
+from clearhead.training.translation_recipe import TranslationRecipe
+
+PAIRS = [
+    Pair("Tom sees the red cat.", "Tom voit le chat rouge."),
+    Pair("The cat sees Tom.", "Le chat voit Tom."),
+    Pair("The red cat is red.", "Le chat rouge est rouge."),
+]
+SIZE = len(PAIRS)
+
+
+@pytest.fixture(name="files")
+def _files(tmp_path: Path) -> Path:
+    lines = "".join(f"{source}\t{target}\n" for source, target in PAIRS)
+    (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
+    return tmp_path
+
+
+def recipe(folder: Path, **settings: dict[str, Any]) -> TranslationRecipe:
+    spec = str(folder / "pairs.tsv")
+    values = {"data": {"train": spec, "dev": spec}, "vocabulary": {"size": 320}}
+    for section, own in settings.items():
+        values.setdefault(section, {}).update(own)
+    found = build_recipe(values, "the test's recipe")
+    assert isinstance(found, TranslationRecipe)
+    return found
+
+
+def learned_from(made: TranslationRecipe, folder: Path) -> tuple[list[Pair], list[list[int]]]:
+    """What the encoded corpus says, and in which pieces the sources say it."""
+    folder.mkdir()
+    tokenizer = prepare_tokenizer(made, folder)
+    corpus = prepare_corpus(made, tokenizer, folder / "data", 99)
+    rows = corpus.read(np.arange(len(corpus)))
+    pairs, sources = [], []
+    for start, middle, end in zip(
+        rows.starts, rows.source_lengths, rows.target_lengths, strict=True
+    ):
+        ids = rows.tokens[start : start + middle + end].tolist()
+        sources.append(ids[:middle])
+        pairs.append(Pair(tokenizer.decode(ids[:middle]), tokenizer.decode(ids[middle:])))
+    return pairs, sources
+
+
+def shared(pair: Pair) -> set[str]:
+    source, target = (set(side.strip(".").split()) for side in pair)
+    return source & target
+
+
+def test_as_many_copies_as_asked_for_each_with_its_own_cuts(files: Path) -> None:
+    made = recipe(files, vocabulary={"copies": 3, "dropout": 0.4})
+    pairs, sources = learned_from(made, files / "run")
+    assert pairs == PAIRS * 3
+    assert sources[:SIZE] != sources[SIZE : 2 * SIZE] != sources[2 * SIZE :]
+
+
+def test_without_dropout_all_copies_are_cut_alike(files: Path) -> None:
+    pairs, sources = learned_from(recipe(files, vocabulary={"copies": 2}), files / "run")
+    assert pairs == PAIRS * 2
+    assert sources[:SIZE] == sources[SIZE:]
+
+
+def test_synthetic_names_differ_in_every_copy(files: Path) -> None:
+    made = recipe(files, data={"synthetic_names": 1.0}, vocabulary={"copies": 2})
+    pairs, _ = learned_from(made, files / "run")
+    assert pairs[2] == pairs[SIZE + 2] == PAIRS[2]  # no name in it
+    for number in (0, 1):
+        (name,), (other,) = (shared(pairs[copy * SIZE + number]) for copy in (0, 1))
+        assert name not in {"Tom", other}
+
+
+def test_synthetic_names_change_neither_vocabulary_nor_validation_data(files: Path) -> None:
+    plain, varied = recipe(files), recipe(files, data={"synthetic_names": 1.0})
+    ends = []
+    for name, made in (("plain", plain), ("varied", varied)):
+        learned_from(made, files / name)
+        ends.append(
+            (Tokenizer.load(files / name).to_json(), prepare_dev(made, files / name / "d.jsonl"))
+        )
+    assert ends[0] == ends[1]
+    assert ends[0][1] == PAIRS

@@ -1,0 +1,134 @@
+"""What a run saves: the best model, the last snapshots, and their mean."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.errors import UserError
+from clearhead.models import Transformer
+from clearhead.models.weights import read_tensors
+from clearhead.text import Tokenizer
+from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
+from clearhead.training.session import Session, start
+from clearhead.training.task import ValidationResult
+from tests.decoding.tiny import make_model
+from tests.training.tiny import tiny_recipe
+
+
+def validated_with(
+    session: Session, monkeypatch: pytest.MonkeyPatch, scores: list[float]
+) -> list[float]:
+    """Let the validations have these BLEU scores; unused ones are left in the list."""
+
+    def validate(model: object, samples: int) -> ValidationResult:
+        return ValidationResult(loss=1.0, size=8, scores={"bleu": scores.pop(0)}, samples=[])
+
+    monkeypatch.setattr(session.task, "validate", validate)
+    return scores
+
+
+def test_the_average_is_the_mean_and_always_the_same_bits(tmp_path: Path) -> None:
+    models = [make_model(seed=seed, tie=True) for seed in range(3)]
+    for step, model in enumerate(models):
+        save_snapshot(model, tmp_path, step, keep=5)
+    paths = list_snapshots(tmp_path)
+    average = average_snapshots(paths)
+    for name, parameter in models[0].named_parameters():
+        mean = torch.stack([m.get_parameter(name).double() for m in models]).mean(0).float()
+        torch.testing.assert_close(average[name], mean.detach(), rtol=0, atol=1e-7)
+        assert parameter.shape == average[name].shape
+    again = average_snapshots(paths)
+    assert all(torch.equal(average[name], again[name]) for name in average)
+
+
+def test_the_average_of_one_model_is_that_model(tmp_path: Path) -> None:
+    model = make_model()
+    for step in range(4):
+        save_snapshot(model, tmp_path, step, keep=4)
+    average = average_snapshots(list_snapshots(tmp_path))
+    assert all(torch.equal(average[name], p) for name, p in model.named_parameters())
+
+
+def test_only_the_last_snapshots_are_kept_in_the_order_of_their_steps(tmp_path: Path) -> None:
+    for step in (5, 50, 500, 9):
+        save_snapshot(make_model(), tmp_path, step, keep=3)
+    assert [int(p.stem) for p in list_snapshots(tmp_path)] == [9, 50, 500]
+
+
+def test_without_snapshots_the_error_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no snapshots"):
+        average_snapshots(list_snapshots(tmp_path))
+
+
+@pytest.mark.parametrize(("patience", "steps"), [(0, 12), (1, 8), (2, 12)])
+def test_patience_counts_evaluations_without_a_better_one(
+    patience: int, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = start(tiny_recipe(tmp_path, patience=patience, average=0), tmp_path / "run")
+    validated_with(session, monkeypatch, [5.0, 4.0, 5.0])  # at steps 4, 8, 12
+    session.train()
+    assert session.progress.step == steps
+    assert (session.progress.best, session.progress.best_step) == (5.0, 4)
+
+
+def test_best_holds_the_best_and_last_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = start(tiny_recipe(tmp_path, average=3), tmp_path / "run")
+    validated_with(session, monkeypatch, [1.0, 3.0, 2.0, 2.9])  # the fourth is the average
+    session.train()
+    run = session.run
+    second = read_tensors(run.snapshots / "000000008.safetensors")
+    third = read_tensors(run.snapshots / "000000012.safetensors")
+    best, last = (read_tensors(p / "model.safetensors") for p in (run.best, run.last))
+    assert all(torch.equal(best[name], second[name]) for name in best)
+    assert all(torch.equal(last[name], third[name]) for name in last)
+
+
+@pytest.mark.parametrize("score", [3.0, 3.1])
+def test_the_average_becomes_best_if_its_score_is_not_lower(
+    score: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = start(tiny_recipe(tmp_path, average=3), tmp_path / "run")
+    validated_with(session, monkeypatch, [1.0, 3.0, 2.0, score])
+    session.train()
+    best = read_tensors(session.run.best / "model.safetensors")
+    average = average_snapshots(list_snapshots(session.run.snapshots))
+    assert all(torch.equal(best[name], average[name]) for name in best)
+    assert session.progress.best == score
+
+
+def test_a_first_score_of_zero_is_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = start(tiny_recipe(tmp_path), tmp_path / "run")
+    validated_with(session, monkeypatch, [0.0, 0.0, 0.0, -1.0])
+    session.train()
+    assert session.progress.best == 0.0 and session.progress.best_step == 4
+
+
+def test_a_bfloat16_run_saves_its_float32_master_weights(tmp_path: Path) -> None:
+    session = start(tiny_recipe(tmp_path, precision="bf16"), tmp_path / "run")
+    session.trainer.step()
+    session.checkpoints.save_last()
+    saved = read_tensors(session.run.last / "model.safetensors")
+    flat = torch.cat(
+        [saved[name].flatten() for name, _ in session.trainer.model.named_parameters()]
+    )
+    assert torch.equal(flat, session.trainer.optimizer.master)
+    assert not torch.equal(flat, flat.bfloat16().float())
+
+
+def test_best_and_last_are_model_directories_with_a_card(session: Session) -> None:
+    session.train()
+    for directory in (session.run.best, session.run.last):
+        model = Transformer.from_pretrained(directory)
+        assert model.config.src_vocab_size == Tokenizer.load(directory).vocab_size
+        card = (directory / "README.md").read_text(encoding="utf-8")
+        assert "Training data: train.tsv" in card and "Validation on dev.tsv (8 sentences" in card
+
+
+def test_validation_changes_neither_mode_nor_random_state(session: Session) -> None:
+    before = torch.get_rng_state()
+    session.task.validate(session.trainer.model, 1)
+    assert session.trainer.model.training
+    assert torch.equal(torch.get_rng_state(), before)

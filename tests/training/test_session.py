@@ -1,0 +1,65 @@
+"""Ctrl-C ends a run after the step and its checkpoint."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from clearhead.training.session import Session, StopRequest, resume, start
+from tests.training.tiny import assert_same_state, state_of, tiny_recipe
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows kills where others signal")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_recorded_and_the_second_stops_at_once(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with StopRequest() as stop:
+        os.kill(os.getpid(), number)
+        assert stop.requested
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
+def test_in_another_thread_nothing_changes() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with StopRequest() as stop:
+            seen.append(stop.requested)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [False]
+
+
+def test_a_step_that_has_begun_is_finished_and_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_recipe(tmp_path)
+    whole = start(recipe, tmp_path / "whole")
+    whole.train()
+    session = start(recipe, tmp_path / "stopped")
+    interrupt_within(session, 7, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        session.train()
+    again = resume(tmp_path / "stopped")
+    assert again.progress.step == 7
+    again.train()
+    assert_same_state(state_of(again), state_of(whole))
+
+
+def interrupt_within(session: Session, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Press Ctrl-C between the gradient and the update of that step."""
+    accumulate = session.trainer.optimizer.accumulate
+
+    def pressed() -> None:
+        accumulate()
+        if session.progress.step == step - 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(session.trainer.optimizer, "accumulate", pressed)

@@ -1,0 +1,69 @@
+from random import Random
+
+import pytest
+
+from clearhead.data.grammar.lexicon import first_names
+from clearhead.translation.doubt.names import missing_names
+from tests.corpora import corpus_pairs
+
+ARRIVED = [
+    ("My name is Aleksandra.", "Je m'appelle Aleksandra."),
+    ("I live in London.", "J'habite à Londres."),
+    ("She is from the Netherlands.", "Elle vient des Pays-Bas."),
+    ("The shop assistant from Portugal left.", "La vendeuse portugaise est partie."),
+    ("They moved to Vienna.", "Ils ont déménagé à Vienne."),
+    ("We met in Montreal.", "Nous nous sommes rencontrés à Montréal."),
+    ("I saw Tom's brother.", "J'ai vu le frère de Tom."),
+    ("I saw Anna.", "J'ai vu la sœur d'Anna."),
+    ("We dined with the Johnsons.", "Nous avons dîné chez les Johnson."),
+    ("Has he met Jean-Paul?", "A-t-il rencontré Jean-Paul ?"),
+    ("They read DNA.", "Ils lisent l'ADN."),
+    ("They have eight GPUs.", "Ils ont huit GPU."),
+    ("See you on Monday, Mr. Smith.", "À lundi, monsieur Smith."),
+    ("He speaks Japanese, I think.", "Il parle japonais, je crois."),
+    ("He said: There is time.", "Il a dit : il y a le temps."),
+    ("Why Attention Is All You Need", "Pourquoi l'attention est tout ce dont vous avez besoin"),
+    ("I NEVER said that.", "Je n'ai jamais dit cela."),
+    ("WHERE IS KARIN?", "OÙ EST-ELLE ?"),
+    ("Photosynthesis needs light.", "La photosynthèse a besoin de lumière."),
+]
+MISSING = [
+    ("My name is Aleksandra.", "Mon nom est Aleandra.", "Aleksandra"),
+    ("I live in Vancouver.", "Je vis à Vancqui.", "Vancouver"),
+    ("It lies in Bolivia.", "Cela se trouve en Polivie.", "Bolivia"),
+    ("I live in London.", "J'habite à Paris.", "London"),
+    ("Is Mrs. Okonkwo in?", "Est-ce que Mme Okonwo est là ?", "Okonkwo"),
+    ("Ask Tomasz.", "Demande à Tom.", "Tomasz"),
+    ("Thank you, Joaquín!", "Merci, Joaquamnn !", "Joaquín"),
+    ("We use GitHub.", "Nous utilisons Gitub.", "GitHub"),
+    ("It runs on a GPU.", "Il tourne sur un GIl.", "GPU"),
+]
+
+
+@pytest.mark.parametrize(("source", "translation"), ARRIVED)
+def test_a_name_or_its_french_form_is_not_missing(source: str, translation: str) -> None:
+    assert missing_names(source, translation) == []
+
+
+@pytest.mark.parametrize(("source", "translation", "name"), MISSING)
+def test_a_missing_or_misspelt_name_is_named(source: str, translation: str, name: str) -> None:
+    assert missing_names(source, translation) == [f"name {name} missing"]
+
+
+def test_human_translations_raise_few_alarms() -> None:
+    pairs = corpus_pairs()
+    alarms = [pair for pair in pairs if missing_names(*pair)]
+    assert len(alarms) <= len(pairs) / 200
+
+
+def test_a_name_without_a_consonant_inside_is_missing() -> None:
+    """A letter is dropped from names of many cultures, as a model drops it."""
+    random, found = Random(7), 0
+    names = [name for name, _ in first_names() if len(name) > 4 and name.isalpha()]
+    for name in names:
+        inside = [i for i, c in enumerate(name[2:-2], 2) if c.lower() not in "aeiouy"]
+        at = random.choice(inside or [0])
+        wrong = name[:at] + name[at + 1 :]
+        doubled = at and name[at].casefold() in (name[at - 1].casefold(), name[at + 1].casefold())
+        found += doubled or missing_names(f"I met {name}.", f"J'ai vu {wrong}.") != []
+    assert found / len(names) > 0.98

@@ -1,0 +1,165 @@
+"""A text is split where sentences end, cut where it must be, and capitals are read as usual."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearhead.errors import UserError
+from clearhead.text import Tokenizer
+from clearhead.translation import Translator
+from clearhead.translation.sources import Reader, as_usual, cut, in_capitals, sentence_spans
+from tests.translation.tiny import LINES, parts, translator
+
+TEXTS = st.text() | st.text(alphabet="Aa1.!?…\"'”)( \n\u2028\u00a0\t")
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+@given(TEXTS)
+def test_nothing_but_whitespace_lies_outside_the_sentences(text: str) -> None:
+    end = 0
+    for start, stop in sentence_spans(text):
+        assert text[end:start].strip() == ""
+        assert text[start:stop] == text[start:stop].strip() != ""
+        end = stop
+    assert text[end:].strip() == ""
+
+
+@given(TEXTS)
+def test_a_sentence_is_not_split_again(text: str) -> None:
+    for sentence in sentences(text):
+        assert sentences(sentence) == [sentence]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n\r\n ", "\u00a0\u2028"])
+def test_what_is_blank_has_no_sentence(blank: str) -> None:
+    assert sentences(blank) == []
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "Mr. Smith met Dr. Jones and Mrs. Brown.",
+        "J. R. R. Tolkien wrote it.",
+        "It costs 3.14 dollars.",
+        "No. 5 is alive.",
+        "He came on Jan. 5 to the U.S. Army.",
+        "Bring fruit, e.g. apples, pears etc. and bread.",
+        "We met at 5 p.m. yesterday.",
+        "Well... perhaps… or not.",
+        '"Stop!" he said.',
+        "See clearhead.models.Transformer at example.com now.",
+        "Hello :)",
+        "?",
+    ],
+)
+def test_these_are_one_sentence(whole: str) -> None:
+    assert sentences(whole) == [whole]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["I came.", "I saw.", "I won."],
+        ["So am I.", "You too."],
+        ["No.", "I will not."],
+        ['He said "Stop!"', "She left."],
+        ["“Go.”", "“Where?”"],
+        ["Really?!", "Yes."],
+        ["It was three p.m.", "He slept."],
+        ["Wait…", "What?"],
+        ["It is 5.", "(Or 6.)", "Who knows?"],
+        ["a line", "another line"],
+    ],
+)
+@pytest.mark.parametrize("gap", ["\n", " \r\n ", "\u2028"])
+def test_these_are_several(parts: list[str], gap: str) -> None:
+    assert sentences(gap.join(parts)) == parts
+    if parts[0][-1] not in "e":
+        assert sentences("  ".join(parts)) == parts
+
+
+def test_time_grows_with_the_length_and_no_faster() -> None:
+    assert sentences("a" + " " * 1_000_000 + "b") == ["a" + " " * 1_000_000 + "b"]
+    assert len(sentences("Yes. " * 20_000)) == 20_000
+
+
+@given(st.text(min_size=1).map(str.strip).filter(bool), st.integers(1, 12))
+def test_parts_fit_and_only_whitespace_lies_between_them(text: str, room: int) -> None:
+    end = 0
+    for start, stop in cut(text, (0, len(text)), lambda part: len(part) <= room):
+        assert 0 < stop - start <= room
+        assert text[end:start].strip() == ""
+        end = stop
+    assert end == len(text)
+
+
+def cut_parts(text: str, room: int) -> list[str]:
+    spans = cut(text, (0, len(text)), lambda part: len(part) <= room)
+    return [text[start:end] for start, end in spans]
+
+
+def test_a_clause_ends_before_a_word_and_a_word_before_a_letter() -> None:
+    assert cut_parts("one two, three four five", 15) == ["one two,", "three four five"]
+    assert cut_parts("one two three four", 12) == ["one two", "three four"]
+    assert cut_parts("abcdefgh", 4) == ["abcd", "efgh"]
+
+
+def test_what_fits_is_left_alone() -> None:
+    assert cut_parts("one, two", 8) == ["one, two"]
+
+
+def test_a_character_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(UserError, match="single character 'a'"):
+        cut("abc", (0, 3), lambda part: False)
+
+
+LETTERS = st.text("abé ßÉ'.-1\u00a0", min_size=1)
+
+
+def test_a_sentence_in_capitals_is_the_ordinary_one_in_capitals() -> None:
+    t = translator()
+    loud = ["HELLO WORLD, HOW ARE YOU?", "  I AM FINE. HOW IS THE CAT? "]
+    calm = ["Hello world, how are you?", "  I am fine. How is the cat? "]
+    assert t.translate(loud) == [text.upper() for text in t.translate(calm)]
+    assert t.translate(loud) != t.translate(calm)
+
+
+def test_only_the_sentence_in_capitals_is_set_in_capitals() -> None:
+    t = translator()
+    first, second = t.translate(["The cat is on the table.", "I am fine."])
+    assert t.translate(["THE CAT IS ON THE TABLE. I am fine."]) == [f"{first.upper()} {second}"]
+
+
+def test_a_word_alone_and_a_sentence_with_a_small_letter_stay_as_they_are() -> None:
+    for text in ["NATO", "USA.", "12", "I am NATO", "NATO is", "你 好", "1 + 2", ""]:
+        assert not in_capitals(text)
+    assert all(map(in_capitals, ["CHAPTER 1", "NO!  GO!", "ÉTÉ 2", "I AM"]))
+
+
+def test_a_name_keeps_its_capital() -> None:
+    tokenizer = Tokenizer.train(["I saw Mary and the marble of Mary, USA."] * 9, 330)
+    usual = as_usual("MARY AND THE MARBLE SAW I,  USA.", tokenizer.encode_batch)
+    assert usual == "Mary and the marble saw I,  USA."
+
+
+def test_a_tokenizer_trained_on_capitals_keeps_capitals() -> None:
+    tokenizer = Tokenizer.train([line.upper() for line in LINES * 4], 330)
+    sentence = "HELLO WORLD, HOW ARE YOU?"
+    (source,) = Reader(tokenizer, src_seq_len=99).read([sentence])
+    assert tokenizer.decode(source.ids) == sentence
+    assert not source.capitals
+
+
+@given(LETTERS)
+def test_nothing_but_the_case_of_letters_changes(text: str) -> None:
+    usual = as_usual(text.upper(), parts()[1].encode_batch)
+    assert usual.casefold() == text.upper().casefold()
+
+
+def test_the_shipped_translator_understands_a_heading() -> None:
+    shipped = Translator.from_pretrained()
+    loud, calm = shipped.translate(["WHERE IS MARY?", "Where is Mary?"])
+    assert loud == calm.upper()
