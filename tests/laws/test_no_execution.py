@@ -21,6 +21,9 @@ YAML = {
     "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.full_load_all", "yaml.unsafe_load",
     "yaml.unsafe_load_all",
 }  # fmt: skip
+# The course runs an answer with the library's definitions around it, in the process that is
+# limited for that: the code is the user's own file and clearhead's own source.
+ALLOWED = {("eval and exec", "src/clearhead/learn/answer.py")}
 # The only reader of XML: its parser (expat) opens no external entity.
 XML = "xml.etree.ElementTree"
 OTHER_XML = ("xml.dom", "xml.sax", "xml.parsers", "lxml", "xmlrpc")
@@ -47,7 +50,8 @@ def calls() -> Iterator[tuple[Path, ast.Call]]:
 
 @pytest.mark.parametrize("kind", FORBIDDEN)
 def test_the_package_never_calls(kind: str) -> None:
-    assert not [name_of(path, call) for path, call in calls() if FORBIDDEN[kind](call)]
+    found = [name_of(path, call) for path, call in calls() if FORBIDDEN[kind](call)]
+    assert not [place for place in found if (kind, place.split(":")[0]) not in ALLOWED]
 
 
 @pytest.mark.parametrize(
