@@ -73,7 +73,7 @@ def test_a_text_without_a_mask_is_told_how_a_mask_is_written(tmp_path: Path) -> 
     fill = pipeline("fill-mask", model=tmp_path)
     with pytest.raises(UserError, match=r"'The cat sees\.' has no mask.*\[MASK\]"):
         fill([TEXTS[0], "The cat sees."])
-    with pytest.raises(UserError, match=r"tokens, signs included, and this model reads 48"):
+    with pytest.raises(UserError, match=r"tokens with special tokens, and this model reads 48"):
         fill("[MASK]" + " cat" * 60)
     with pytest.raises(UserError, match="top_k=0"):
         fill(TEXTS[0], top_k=0)

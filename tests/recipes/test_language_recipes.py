@@ -43,7 +43,7 @@ def test_causal_goes_from_the_weighted_grammar_to_its_entropy(tmp_path: Path) ->
     printed = run_recipe("causal.sh", changes, RUN_DIR=str(run), SENTENCES="8")
     assert (run / "best" / "model.safetensors").exists() and (run / "curves.png").exists()
     assert "| entropy of derivations, exact | 16." in printed
-    assert "beyond the bar of 3 %" in printed  # after four steps
+    assert "beyond the target of 3 %" in printed  # after four steps
 
 
 def test_masked_goes_from_the_grammar_to_filled_masks(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class LargerSteps(FlatAdam):
         return super().step(1.01 * lr, scale, max_norm)
 
 
-def consistent_loss_with(wrong: float, *sides: Any, smoothing: float, weight: float) -> Losses:
+def r_drop_loss_with(wrong: float, *sides: Any, smoothing: float, weight: float) -> Losses:
     return r_drop_loss(*sides, smoothing=smoothing, weight=wrong)
 
 
@@ -107,7 +107,7 @@ def test_a_wrong_fast_operation_exceeds_its_bound(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(training, "FlatMuon", OtherMomentum)
     assert not training.muon().within(BOUND[torch.float32])
     monkeypatch.setattr(training, "CONSISTENCY", 2.0)
-    monkeypatch.setattr(training, "consistent_loss", partial(consistent_loss_with, 2.1))
+    monkeypatch.setattr(training, "r_drop_loss", partial(r_drop_loss_with, 2.1))
     assert not training.r_drop(torch.float64).within(1e-3)
     monkeypatch.setattr(fast, "decoder_mask", lambda ids, pad: None)
     assert not fast.cached_decoding("pre", torch.float64).within(1e-3)

@@ -36,7 +36,7 @@ def proofs() -> Iterator[Proof]:
     if hasattr(torch.optim, "Muon"):  # since 2.9
         yield Proof("FlatMuon, 4 steps", "torch.optim.Muon and AdamW", "float32", 1e-5, muon)
     yield from in_both_precisions(
-        "consistent_loss (R-Drop)", "F.cross_entropy and F.kl_div, as the paper writes it", r_drop
+        "r_drop_loss", "F.cross_entropy and F.kl_div, as the paper writes it", r_drop
     )
 
 
