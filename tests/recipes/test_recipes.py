@@ -56,8 +56,11 @@ def test_en_fr_goes_from_three_files_to_a_model_for_the_package(tmp_path: Path) 
         (tmp_path / f"{split}.tsv").write_text("".join(rows), encoding="utf-8")
     shipped = tmp_path / "shipped"
     places = {"RUN_DIR": str(tmp_path / "run"), "SHIPPED_DIR": str(shipped)}
-    printed = run_recipe("en_fr.sh", [str(tmp_path)], **places)
+    pairs = f"data.train={tmp_path / 'train.tsv'} + grammar:wide:train:50"
+    printed = run_recipe("en_fr.sh", [str(tmp_path), "--set", pairs], **places)
     assert "BLEU" in printed
+    collected = (tmp_path / "run-pairs.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(set(collected)) > 8000 and collected.count(collected[-1]) == 6
     names = {path.name for path in shipped.iterdir()}
     files = {"README.md", "config.json", "model.safetensors", "tokenizer.json"}
     assert names == files | {"checksums.json"}
