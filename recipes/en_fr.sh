@@ -33,11 +33,15 @@ fi
 #    time. The corpus is encoded three times: each time other pairs get synthetic names
 #    and numbers, which teach copying, or another form (lower case, list items, no full
 #    stop).
-clearhead train en_fr --run-dir "$run" \
-  --set data.train="$run-pairs.tsv + grammar:wide:train:60000" \
-  --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
-  --set data.synthetic_names=0.4 --set data.input_forms=0.15 --set vocabulary.copies=3 \
-  --set run.batch_tokens=8192 --set run.steps=9000 "$@"
+if [ -e "$run/last" ]; then
+  clearhead train --resume --run-dir "$run"
+else
+  clearhead train en_fr --run-dir "$run" \
+    --set data.train="$run-pairs.tsv + grammar:wide:train:60000" \
+    --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
+    --set data.synthetic_names=0.4 --set data.input_forms=0.15 --set vocabulary.copies=3 \
+    --set run.batch_tokens=8192 --set run.steps=9000 "$@"
+fi
 
 # 3. Evaluate it on sentences that were not used for any decision.
 clearhead evaluate --model "$run/best" --data "$data/test.tsv" --beam-size 4 \

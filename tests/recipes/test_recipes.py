@@ -64,6 +64,9 @@ def test_en_fr_goes_from_three_files_to_a_model_for_the_package(tmp_path: Path) 
     names = {path.name for path in shipped.iterdir()}
     files = {"README.md", "config.json", "model.safetensors", "tokenizer.json"}
     assert names == files | {"checksums.json"}
+    weights = (shipped / "model.safetensors").read_bytes()
+    run_recipe("en_fr.sh", [str(tmp_path), "--set", pairs], **places)  # resumes, and is complete
+    assert (shipped / "model.safetensors").read_bytes() == weights
 
 
 def test_multi30k_goes_from_its_files_to_the_mean_of_seeds_scored_in_two_ways(
