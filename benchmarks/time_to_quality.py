@@ -14,7 +14,7 @@ DIRECTORY gets a checkpoint and a line in `points.jsonl`. The clock of a side co
 steps only. The same command continues a contest that was stopped. A side ends when it reaches
 the highest target, at the end of its recipe, or after `--minutes`.
 
-Results: `points.jsonl`, `bleu.png`, and the ratio of the times to each target (bar: 3).
+Results: `points.jsonl`, `bleu.png`, and the ratio of the times to each target (to reach: 3).
 """
 
 import argparse
