@@ -44,7 +44,8 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
     if isinstance(error, SyntaxError) and error.filename == filename:
         return syntax_error(error)
     line = _line(error, filename)
-    record = {"type": type(error).__name__, "line": line, "raw": str(error)[:300]}
+    kind = "RuntimeError" if _of_torch(error) else type(error).__name__
+    record = {"type": kind, "line": line, "raw": str(error)[:300]}
     return {**record, "error": _message(error, filename, run)}
 
 
@@ -54,7 +55,7 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
         return words
     if isinstance(error, NameError | AttributeError) and error.name == BLANK:
         return "the blank ____ is not filled in yet"
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) and not _of_torch(error):
         return "not written yet (raise NotImplementedError)"
     if isinstance(error, SystemExit):
         return "the program called exit; an exercise must return"
@@ -66,6 +67,11 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
         return text
     explained = _explained(error, run, filename)
     return f"{explained or ''}{type(error).__name__}: {words}"
+
+
+def _of_torch(error: BaseException) -> bool:
+    """Whether an operation does not exist for a dtype: PyTorch raises NotImplementedError too."""
+    return isinstance(error, NotImplementedError) and "not implemented for" in str(error)
 
 
 def _line(error: BaseException, filename: str) -> int:

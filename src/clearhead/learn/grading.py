@@ -21,7 +21,7 @@ NO_MISTAKE = {
     "Missing", "SystemExit", "MemoryError", "NotImplementedError", "NameError", "AttributeError",
     "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError",
 }  # fmt: skip
-SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 300 pairs, takes half of it
+SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 1,000 pairs, takes half of it
 
 
 def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:

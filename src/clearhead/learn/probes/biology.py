@@ -10,7 +10,7 @@ from clearhead.learn.run import Run
 def k_mers(run: Run) -> None:
     """`k_mers(sequence, k, stride)` and `reverse_complement(sequence)`."""
     words, reverse = run.get("k_mers"), run.get("reverse_complement")
-    for sequence in ("ACGTTGCAAT", "GATTACA", "AC", "ACGNT"):
+    for sequence in ("ACGTTGCAAT", "GATTACA", "AC", "ACGNT", "AAAACAAAA"):
         for k, stride in ((3, 1), (3, 3), (2, 1), (4, 2)):
             run.seen[f"k={k}, stride={stride} of {sequence}"] = tuple(words(sequence, k, stride))
         run.seen[f"reverse complement of {sequence}"] = reverse(sequence)
@@ -20,7 +20,7 @@ def k_mers(run: Run) -> None:
 def rank_encoding(run: Run) -> None:
     """`rank_encoding(counts, medians, max_length)`."""
     counts = run.ids(run.genes, high=40).to(torch.float64)
-    counts[1], counts[3] = 0.0, 0.0
+    counts[1], counts[3], counts[2] = 0.0, 0.0, 1.0
     medians = run.normal(run.genes).abs().to(torch.float64) + 0.2
     found = run.get("rank_encoding")(counts, medians, run.max_length)
     run.seen["genes, most expressed first"] = tuple(int(gene) for gene in found)

@@ -37,7 +37,7 @@ def greedy(run: Run) -> None:
 @probe(*({"vocab": v, "beam_size": b, "max_length": 6} for v, b in ((6, 2), (5, 4), (8, 3))))
 def beam_search(run: Run) -> None:
     """`beam_search(next_log_probabilities, bos_id, eos_id, beam_size, max_length)`."""
-    for bias in (-2.0, -1.0, 0.0, 0.5, 1.0, 2.0):
+    for bias in (-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, -0.75, -0.5):
         model = toy_model(run, run.vocab, bias)
         found = run.get("beam_search")(model, BOS, EOS, run.beam_size, run.max_length)
         run.seen[f"ids, EOS bias {bias:g}"] = tuple(map(int, found))
@@ -63,6 +63,7 @@ PAIRS = (
     ("the the the the the the the", "the cat is on the mat"),
     ("a dog", "a dog barks loudly at the cat"),
     ("one", "one two three"),
+    ("the cat", "the cat saw the other cat"),
     ("he saw the old man on the hill again today", "he saw the man"),
 )
 

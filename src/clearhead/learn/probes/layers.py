@@ -21,8 +21,10 @@ def input_embeddings(run: Run) -> None:
     """`InputEmbeddings(d_model, vocab_size)`."""
     block = run.block("InputEmbeddings", run.d_model, run.vocab)
     run.see("output", block, run.ids(run.batch, run.seq_len, high=run.vocab))
-    sizes = tuple(getattr(block, name, None) for name in ("d_model", "vocab_size"))
-    run.seen["d_model and vocab_size of the block"] = sizes
+    for name, size in (("d_model", run.d_model), ("vocab_size", run.vocab)):
+        if hasattr(block, name):  # a block of the learner's own may need neither
+            found = getattr(block, name)
+            run.law(f"the block stores {name}", found == size, f"it stores {found}")
 
 
 @probe(*SIZES, {"batch": 3, "seq_len": 4, "d_model": 7})

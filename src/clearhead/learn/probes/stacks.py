@@ -115,6 +115,9 @@ def _decoder_inputs(run: Run) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def _decode(run: Run, block: nn.Module) -> None:
     x, memory, src_mask, tgt_mask = _decoder_inputs(run)
+    # A mask that fits everywhere: what is wrong besides the masks is seen before they do not fit.
+    every = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    run.see("output without hidden positions", block, x, memory, every, every)
     output = run.see("output", block, x, memory, src_mask, tgt_mask)
     changed = x.clone()
     changed[:, -1] += 2.0

@@ -38,7 +38,10 @@ def quantize(run: Run) -> None:
     # float64 for every answer: a quotient near an integer must round the same way
     weight = run.normal(run.rows, run.columns).double() * torch.arange(1, run.rows + 1)[:, None]
     with torch.no_grad():
-        run.seen["integers and scale"] = tuple(run.get("quantize")(weight))
+        found = tuple(run.get("quantize")(weight))
+    run.seen["integers and scale"] = found
+    wide = [x.element_size() for x in found[:1] if not x.is_floating_point()]
+    run.law("an integer takes one byte", wide in ([], [1]), f"it takes {sum(wide)}")
 
 
 @probe({"batch": 2, "seq_len": 5}, {"batch": 1, "seq_len": 4})
@@ -47,5 +50,5 @@ def language_labels(run: Run) -> None:
     ids = run.ids(run.batch, run.seq_len, low=1, high=20)
     chosen = run.ids(run.batch, run.seq_len, high=2).bool()
     chosen[:, 1], chosen[:, 2] = True, False
-    run.see("masked_labels", run.get("masked_labels"), ids, chosen, -100)
+    run.see("masked_labels", run.get("masked_labels"), ids, chosen, -50 * run.batch)
     run.see("next_token_pairs", run.get("next_token_pairs"), ids)
