@@ -112,7 +112,7 @@ after the noun; and *ne … jamais* is one word in English.
 """
 
 # %%
-plots.alignment(cross, layer=-2)
+plots.alignment(cross, layer=cross.alignment_layer)
 
 # %% [markdown]
 """
@@ -120,7 +120,7 @@ That is one layer, averaged over its heads. The heads differ:
 """
 
 # %%
-plots.all_heads(cross, layer=-2)
+plots.all_heads(cross, layer=cross.alignment_layer)
 
 # %% [markdown]
 """
@@ -137,8 +137,8 @@ for layer, error in enumerate(errors.layers["output"]):
 
 # %% [markdown]
 """
-Often the last layer is not the best one. A plot of "the" attention of a model always shows one
-choice of layer and heads.
+In a deep decoder it is often the second to last layer; of the two layers here it is the last. A
+plot of "the" attention of a model always shows one choice of layer and heads.
 
 ## 3. Explore it
 
@@ -192,7 +192,8 @@ weights of one layer.
 """
 
 # %%
-plots.saliency_beside_attention(cross, saliency(translator.model, pair), layer=-2)
+gradients = saliency(translator.model, pair)
+plots.saliency_beside_attention(cross, gradients, layer=cross.alignment_layer)
 
 # %% [markdown]
 """
@@ -209,8 +210,8 @@ plots.logit_lens(logit_lens(translator.model, pair), translator.tokenizer)
 
 # %% [markdown]
 """
-At the bottom the stream still represents the token that was *read*, one position earlier; in
-the middle layers it changes to the token to be *written*.
+At the bottom the stream still represents the token that was *read*, one position earlier; layer by
+layer it changes to the token to be *written*.
 
 ## 5. Capturing changes nothing
 

@@ -96,8 +96,7 @@ def _plot(shown: "AttentionMap", layer: int | None, head: int | None, alignment:
     from clearhead.explain import plots
 
     if alignment:
-        second_to_last = max(-2, -len(shown.layers))
-        return plots.alignment(shown, second_to_last if layer is None else layer, head)
+        return plots.alignment(shown, shown.alignment_layer if layer is None else layer, head)
     if layer is None:
         return plots.all_layers(shown)
     return plots.all_heads(shown, layer) if head is None else plots.one_head(shown, layer, head)

@@ -83,6 +83,11 @@ class AttentionMap:
         """The name of this kind of attention."""
         return TITLES[self.kind] + (f", {self.part}" if self.part else "")
 
+    @property
+    def alignment_layer(self) -> int:
+        """The layer whose cross-attention aligns best: the last of two, else the second to last."""
+        return len(self.layers) - (1 if len(self.layers) <= 2 else 2)
+
     def layer(self, layer: int) -> NDArray[np.float32]:
         """The weights (h, query, key) of a layer; a negative index counts from the end."""
         return self.weights[_index("layer", layer, self.layers)]

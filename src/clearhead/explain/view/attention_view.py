@@ -94,8 +94,8 @@ class AttentionView:
 
 
 def _default_start(maps: Sequence[AttentionMap]) -> Start:
-    """Cross-attention in the second to last layer if there is any, else the first layer."""
+    """Cross-attention in the layer that aligns best if there is any, else the first layer."""
     for index, one in enumerate(maps):
         if one.kind == "cross":
-            return Start(map=index, layer=max(0, len(one.layers) - 2))
+            return Start(map=index, layer=one.alignment_layer)
     return Start()

@@ -179,7 +179,7 @@ proves nothing.
 
 ## Experiment: what the heads of a trained model do
 
-The shipped translator has four encoder layers with four heads each. For five sentences, the cell
+The shipped translator has eight encoder layers with four heads each. For five sentences, the cell
 computes how much weight each head puts on the previous token, on the token itself, and on the
 next one. **Predict**: will there be heads that do nothing but read the previous token?
 """

@@ -217,7 +217,7 @@ pair = sentence_pair(
 )
 cross = of_kind(attention_maps(translator, pair), "cross")
 print("(decoder layers, heads, target, source):", cross.weights.shape)
-average = cross.layer(len(cross.layers) - 2).mean(0)  # (target, source): last layer but one
+average = cross.layer(cross.alignment_layer).mean(0)  # (target, source)
 for token, row in zip(cross.queries, average, strict=True):
     print(f"{token:10} {row.max():.2f} at {cross.keys[int(row.argmax())]}")
 
