@@ -48,8 +48,9 @@ def test_decoding_benchmarks_the_given_model(bench: Run, tmp_path: Path) -> None
     save(tmp_path / "model")
     arguments = ["--model", "model", "--data", "grammar:test:9", "--rounds", "1", "--lines", "8"]
     code, out, err = bench(
-        "decoding", *arguments, "--only", "ctranslate2", "--batch", "3", "--beam-size", "1"
-    )
+        "decoding", *arguments, "--only", "ctranslate2", "--batch", "3", "--beam-size", "1",
+        "--kernels", "portable",
+    )  # fmt: skip
     assert code == 0, err
     assert "### Decoding, batch 3, greedy, " in out
     assert "| ctranslate2, float32 |" in out and "| clearhead, float32 |" in out
@@ -83,6 +84,7 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
         (["epoch", "--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
         (["decoding", "--model", "nowhere"], "model 'nowhere' does not exist"),
         (["decoding", "--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
+        (["decoding", "--lines", "1", "--kernels", "MMX"], "there are no kernels 'MMX'"),
         (["length", "--plot", "cost.doc"], "expected a picture's name"),
         (["show", "nowhere.json"], "cannot read nowhere.json"),
     ],

@@ -18,6 +18,9 @@ Only = Annotated[
     typer.Option(help="Compare with this peer only; repeatable.", show_default="all"),
 ]
 Rounds = Annotated[int, typer.Option(min=1, help="Timed rounds, after the warm-up.")]
+Kernels = Annotated[
+    str, typer.Option(help="Instruction set of the native engine, as AVX2.", show_default="best")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Save every measurement in this file.")]
 Size = Annotated[
     str, typer.Option(help="race (d_model 256, 3 + 3 layers), tiny, small, base, big.")
@@ -112,6 +115,7 @@ def decoding(
     threads: Threads = None,
     json: Json = None,
     model: ModelDirectory = None,
+    kernels: Kernels = "",
 ) -> None:
     """The same translations with the same weights in other engines.
 
@@ -124,7 +128,7 @@ def decoding(
     machine = prepare_machine(threads)
     with open_model(model) as loaded:
         sources = read_sources(loaded, data, lines)
-        engines, remarks = collect_engines(loaded, only or [])
+        engines, remarks = collect_engines(loaded, only or [], kernels)
         shapes = batch, beam_size
         benchmarks = decoding_benchmarks(engines, loaded, sources, shapes, rounds, _progress)
     name = base_names(model) if model else "the shipped model"

@@ -60,13 +60,17 @@ class TranslationRun:
         return f"{100 * same / len(reference):.1f} % the same"
 
 
-def collect_engines(model: BenchmarkModel, only: Sequence[str]) -> tuple[list[Engine], list[str]]:
+def collect_engines(
+    model: BenchmarkModel, only: Sequence[str], kernels: str = ""
+) -> tuple[list[Engine], list[str]]:
     """All installed engines, ours first, and a remark for each one that is left out.
 
+    `kernels` forces the instruction set of the native engine.
+
     Raises:
-        UserError: a name in `only` is unknown.
+        UserError: a name in `only` or the instruction set is unknown.
     """
-    engines: list[Engine] = list(own_engines(model))
+    engines: list[Engine] = list(own_engines(model, kernels))
     remarks = []
     for name in select(only, PEERS):
         peer = PEERS[name]
