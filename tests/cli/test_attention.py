@@ -51,8 +51,8 @@ def test_a_page_holds_all_kinds_and_saliency_beside_them(model: str, tmp_path: P
         (["--kind", "encoder"], "Encoder self-attention, 8 x 8 tokens"),
         (["--layer", "1"], "Cross-attention, layer 1"),
         (["--layer", "1", "--head", "2"], "Cross-attention, layer 1, head 2"),
-        (["--alignment"], "Cross-attention, layer 0, average of its heads"),
-        (["--alignment", "--layer", "-1"], "Cross-attention, layer 1, average of its heads"),
+        (["--alignment"], "Cross-attention, layer 1, average of its heads"),
+        (["--alignment", "--layer", "0"], "Cross-attention, layer 0, average of its heads"),
     ],
 )
 def test_options_choose_the_picture(

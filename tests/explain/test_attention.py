@@ -79,6 +79,14 @@ def test_a_missing_layer_and_a_missing_kind_are_refused() -> None:
         of_kind([one], "cross")
 
 
+@pytest.mark.parametrize(("layers", "expected"), [(1, 0), (2, 1), (4, 2), (6, 4)])
+def test_the_alignment_is_shown_in_the_last_of_two_layers_else_in_the_second_to_last(
+    layers: int, expected: int
+) -> None:
+    weights = [torch.full((1, 3, 2, 4), 0.25)] * layers
+    assert AttentionMap.of("cross", weights, ["a", "b"], list("wxyz")).alignment_layer == expected
+
+
 def test_weights_of_two_sentences_or_of_other_tokens_are_refused() -> None:
     with pytest.raises(UserError, match="of 2 sentences"):
         AttentionMap.of("self", [torch.ones(2, 4, 3, 3) / 3], "abc", "abc")

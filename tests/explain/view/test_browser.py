@@ -61,7 +61,7 @@ def expected_answers(weights: np.ndarray, words: tuple[str, ...]) -> list[str]:
 
 def test_pointing_at_a_query_shows_its_weights(visit: Visit) -> None:
     visit.page.hover(visit.word("query", 2))
-    average = CROSS.layer(0).mean(0)
+    average = CROSS.layer(CROSS.alignment_layer).mean(0)
     answers = visit.answers()
     assert visit.asked() == f"“{CROSS.queries[2]}” (2) attends to"
     assert [a.rsplit(" ", 1)[0] for a in answers] == expected_answers(average[2], CROSS.keys)
@@ -71,20 +71,20 @@ def test_pointing_at_a_query_shows_its_weights(visit: Visit) -> None:
 
 def test_pointing_at_a_key_shows_its_weights_in_all_queries(visit: Visit) -> None:
     visit.page.hover(visit.word("key", 1))
-    average = CROSS.layer(0).mean(0)[:, 1]
+    average = CROSS.layer(CROSS.alignment_layer).mean(0)[:, 1]
     assert visit.asked() == f"“{CROSS.keys[1]}” (1) is attended to by"
     assert visit.answers()[0].startswith(f"{CROSS.queries[int(average.argmax())]} (")
 
 
 def test_layer_and_head_pickers_change_the_weights(visit: Visit) -> None:
-    visit.page.select_option("label:has-text('Layer') select", "1")
+    visit.page.select_option("label:has-text('Layer') select", "0")
     visit.settle()
     for head in (0, 1, 3):
         visit.page.uncheck(f"[data-head='{head}']")
         visit.settle()
     visit.page.hover(visit.word("query", 0))
     best = float(visit.answers()[0].rsplit(" ", 1)[1])
-    assert best == pytest.approx(CROSS.head(1, 2)[0].max(), abs=0.005)
+    assert best == pytest.approx(CROSS.head(0, 2)[0].max(), abs=0.005)
 
 
 def test_the_kind_of_attention_can_be_chosen(visit: Visit) -> None:
@@ -103,7 +103,7 @@ def test_the_heat_map_is_used_with_the_keyboard(visit: Visit) -> None:
     marks.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         visit.page.keyboard.press(key)
-    average = CROSS.layer(0).mean(0)
+    average = CROSS.layer(CROSS.alignment_layer).mean(0)
     there = f"“{CROSS.queries[1]}” (1) attends to “{CROSS.keys[1]}” (1) with weight "
     assert visit.asked().startswith(there)
     assert float(visit.asked().split()[-1]) == pytest.approx(average[1, 1], abs=0.005)
