@@ -5,10 +5,10 @@
 setup:    ## install clearhead for development (3 minutes, mostly downloads)
 	pip install -c constraints.txt -e ".[dev]"
 
-test:     ## all tests (about 20 minutes)
+test:     ## all tests (7 to 20 minutes)
 	pytest
 
-quick:    ## the tests that are not slow (about 90 seconds)
+quick:    ## the tests that are not slow (a minute)
 	pytest -m "not slow"
 
 lint:     ## style and likely bugs (seconds)
@@ -36,7 +36,7 @@ book:     ## the website of the course, in build/book (half a minute; needs the 
 sanitize: ## the native engine under sanitizers: its tests and a million random calls (half an hour)
 	python -m tests.native.sanitizers
 
-check: lint types layers course test  ## what CI proves (about 25 minutes)
+check: lint types layers course test  ## what CI proves (9 to 25 minutes)
 
 figures:  ## print the figures of the structure, and the files on the path of a sentence (a minute)
 	pytest -n 0 -q tests/laws/test_structure.py tests/laws/test_short_paths.py tests/laws/test_sizes.py
