@@ -3,6 +3,7 @@
 python -m clearhead.learn.notebooks.lessons [-o DIR] [--all]   executed, with their outputs
 python -m clearhead.learn.build sets [-o DIR]              the problem sets
 python -m clearhead.learn.build solved -o DIR              the problem sets, solved
+python -m clearhead.learn.build nbgrader -o DIR            the same as sources of nbgrader
 """
 
 import argparse
@@ -20,9 +21,15 @@ from clearhead.learn.notebooks.lessons import (
     lesson_sources,
     with_stored_outputs,
 )
+from clearhead.learn.notebooks.nbgrader import nbgrader_source
 from clearhead.learn.notebooks.problem_sets import file_stem, problem_set
 
-DEFAULT = {"lessons": "book/lessons", "sets": "book/problem_sets", "solved": "solved"}
+DEFAULT = {
+    "lessons": "book/lessons",
+    "sets": "book/problem_sets",
+    "solved": "solved",
+    "nbgrader": "source",
+}
 
 
 def write_lessons(folder: Path, everything: bool) -> Iterator[Path]:
@@ -46,6 +53,15 @@ def write_sets(folder: Path, solved: bool) -> Iterator[Path]:
         yield target
 
 
+def write_nbgrader(folder: Path) -> Iterator[Path]:
+    """One assignment for each part: `part_1_…/part_1_….ipynb`, as nbgrader expects in `source`."""
+    for number in range(1, len(course().parts) + 1):
+        stem = file_stem(number)
+        (folder / stem).mkdir(exist_ok=True)
+        atomic_write(folder / stem / f"{stem}.ipynb", text_of(nbgrader_source(number)))
+        yield folder / stem / f"{stem}.ipynb"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; the exit status is 1 if a lesson fails."""
     parser = argparse.ArgumentParser(
@@ -62,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.what == "lessons":
             written = write_lessons(folder, options.all)
+        elif options.what == "nbgrader":
+            written = write_nbgrader(folder)
         else:
             written = write_sets(folder, solved=options.what == "solved")
         for path in written:

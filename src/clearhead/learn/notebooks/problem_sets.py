@@ -60,10 +60,11 @@ def _heading(number: int, part: Part, solved: bool) -> str:
 def _exercise(exercise: Exercise, solved: bool) -> list[Cell]:
     """The task, a cell to edit, a cell that checks it."""
     text = _solved_text(exercise) if solved else _open_text(exercise)
-    return [markdown(_task(exercise)), code(text), code(f'check("{exercise.name}")')]
+    return [markdown(task_of(exercise)), code(text), code(f'check("{exercise.name}")')]
 
 
-def _task(exercise: Exercise) -> str:
+def task_of(exercise: Exercise) -> str:
+    """The task in Markdown: title, kind, text, and hints that open."""
     kind = KIND_NAMES[exercise.kind]
     title = f"### {course().number(exercise)} {exercise.title}".replace("_", "\\_")
     about = f"*{kind} · {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3*"

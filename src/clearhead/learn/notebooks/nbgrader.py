@@ -1,0 +1,91 @@
+"""Problem sets for nbgrader: solutions between `### BEGIN SOLUTION` and `### END SOLUTION`.
+
+`nbgrader generate_assignment` replaces what is between the two by a stub, and `nbgrader autograde`
+runs the cells that check. Cell metadata: nbgrader's schema 3.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.notebook import variable_of
+from clearhead.learn.notebooks.cells import Cell, Notebook, code, markdown, notebook
+from clearhead.learn.notebooks.problem_sets import task_of
+from clearhead.learn.texts import solution, starting_code
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+
+
+def nbgrader_source(number: int) -> Notebook:
+    """Part 1, 2, … as the source of an nbgrader assignment; a passed exercise is a point."""
+    part = course().parts[number - 1]
+    cells = [markdown(f"# Part {number}. {part.title}"), code("from clearhead.learn import check")]
+    for exercise in course().exercises:
+        if exercise.chapter in part.chapters:
+            cells += _exercise(exercise)
+    return notebook(f"part-{number}", cells, {"part": str(number), "edition": "nbgrader"})
+
+
+def _exercise(exercise: Exercise) -> Iterator[Cell]:
+    yield markdown(task_of(exercise))
+    yield _graded(code(_source(exercise)), exercise.name, solution=True)
+    checked = f'result = check("{exercise.name}")\nassert result.passed, repr(result)'
+    yield _graded(code(checked), f"{exercise.name}-check", solution=False)
+
+
+def _graded(cell: Cell, name: str, solution: bool) -> Cell:
+    points = {} if solution else {"points": 1}
+    metadata = {
+        "grade": not solution, "grade_id": name, "locked": not solution, "schema_version": 3,
+        "solution": solution, "task": False, **points,
+    }  # fmt: skip
+    return {**cell, "metadata": {"nbgrader": metadata}}
+
+
+def _source(exercise: Exercise) -> str:
+    """The solution; the statements that differ from what a learner is given are marked."""
+    if exercise.kind == "written":
+        name, answer = variable_of(exercise), exercise.answer.strip()
+        text = f'{BEGIN}\n{name} = """\n{answer}\n"""\n{END}'
+        return f"# Assign your answer, a string, to {name}.\n{text}"
+    return marked(solution(exercise.subject), starting_code(exercise))
+
+
+def marked(solved: str, given: str) -> str:
+    """`solved` with the marks around each statement that `given` does not have.
+
+    The marks enclose whole statements, so that the stub of nbgrader is valid Python.
+    """
+    known = {ast.dump(node) for node in ast.walk(ast.parse(given)) if isinstance(node, ast.stmt)}
+    lines = solved.splitlines()
+    spans = list(_different(ast.parse(solved).body, known))
+    for first, last in reversed(list(_joined(spans))):
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        lines[first : last + 1] = [indent + BEGIN, *lines[first : last + 1], indent + END]
+    return "\n".join(lines)
+
+
+def _different(body: list[ast.stmt], known: set[str]) -> Iterator[tuple[int, int]]:
+    """First and last line, from 0, of the innermost statements that are not known.
+
+    Only definitions are opened: the header of a loop or condition belongs to its body.
+    """
+    for node in body:
+        if ast.dump(node) in known:
+            continue
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield from _different(node.body, known)
+        else:
+            assert node.end_lineno is not None
+            yield node.lineno - 1, node.end_lineno - 1
+
+
+def _joined(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans that follow one another, with nothing or an empty line between, become one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        if joined and first <= joined[-1][1] + 2:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    yield from joined
