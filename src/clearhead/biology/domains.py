@@ -125,7 +125,7 @@ CELLS: dict[str, Defaults] = {
                   "max_length": 2048},
         "augment": {"noise": 0.15},
         "optimizer": {"peak_lr": 2e-3, "balanced": True},
-        "run": {"epochs": 40, "batch_texts": 32, "metric": "macro_f1", "members": 3},
+        "run": {"epochs": 40, "batch_texts": 32, "metric": "macro_f1"},
     },
 }  # fmt: skip
 
