@@ -133,6 +133,13 @@ def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
     assert all(shift.distance > 0 for shift in shifts)
 
 
+def test_several_members_would_have_different_genes_and_are_refused(tmp_path: Path) -> None:
+    data = write(tmp_path / "cells.h5ad", counts(40))
+    values = {"data": {"train": str(data), "domain": "cells"}, "run": {"members": 2}}
+    with pytest.raises(UserError, match=r"run\.members is 2, but cells are read by one model"):
+        training.start(training.resolve(values), tmp_path / "run")
+
+
 def test_medians_come_from_training_cells_alone(tmp_path: Path) -> None:
     data = write(tmp_path / "cells.h5ad", counts(40))
     values: dict[str, Any] = {
