@@ -1,6 +1,6 @@
 """`python -m clearhead.learn.build`: write the notebooks of the course.
 
-python -m clearhead.learn.notebooks.lessons [-o DIR] [--all]   executed, with their outputs
+python -m clearhead.learn.build lessons [-o DIR] [--all]  executed, with their outputs
 python -m clearhead.learn.build sets [-o DIR]              the problem sets
 python -m clearhead.learn.build solved -o DIR              the problem sets, solved
 python -m clearhead.learn.build nbgrader -o DIR            the same as sources of nbgrader
