@@ -127,7 +127,13 @@ def test_a_side_has_2_to_30_words() -> None:
 
 
 def test_both_sides_end_with_punctuation_or_neither() -> None:
-    assert not wrong(lambda pair: bool(END.search(pair.english)) != bool(END.search(pair.french)))
+    def odd(pair: Pair) -> bool:
+        english, french = (bool(END.search(side)) for side in (pair.english, pair.french))
+        # As typed in a chat: no final mark in English; the translation is punctuated as usual.
+        chat = pair.english[0].islower() or pair.location.startswith("informal_and_copied")
+        return english != french and not (chat and french)
+
+    assert not wrong(odd)
 
 
 def test_no_pair_occurs_twice() -> None:
