@@ -161,6 +161,21 @@ def test_no_pair_is_in_the_development_set() -> None:
     assert not wrong(lambda pair: normalized(pair.french) in french)
 
 
+def test_no_pair_shares_most_of_its_words_with_the_development_set() -> None:
+    """A pair that differs from a sentence in a word or two would teach its translation."""
+
+    def bag(text: str) -> frozenset[str]:
+        return frozenset(re.findall(r"\w+", text.casefold()))
+
+    held_out = [words for line in read_sentences(DATA) if len(words := bag(line.source)) > 3]
+
+    def close(pair: Pair) -> bool:
+        words = bag(pair.english)
+        return any(len(words & other) >= 0.6 * len(words | other) for other in held_out)
+
+    assert not wrong(close)
+
+
 def test_the_themes_of_the_readme_are_sorted_and_distinct() -> None:
     assert themes() == sorted(set(themes()))
 
