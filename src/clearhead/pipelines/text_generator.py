@@ -23,9 +23,8 @@ from clearhead.pipelines.text_stream import (
     check_seeds,
     fresh_seed,
 )
-from clearhead.pretrained.families import family_of
-from clearhead.pretrained.files import CONFIG, read_json
-from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.files import CONFIG, directory_of, read_json
+from clearhead.pretrained.loading import family_of
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 
