@@ -17,7 +17,7 @@ from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
 from clearhead.models import Bert, Esm
 from clearhead.pipelines.embedding import POOLINGS
-from clearhead.pipelines.encoding import Text
+from clearhead.pipelines.engines import Text
 from clearhead.pipelines.text_model import TextModel
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from clearhead.decoding.choice import AnyPrecision, EngineName
 from clearhead.errors import UserError
-from clearhead.pipelines.encoding import Positions, Text
+from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained.files import directory_of, read_json
 from clearhead.text.model_files import read_text

@@ -14,7 +14,7 @@ from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.decoding.readable import groups_by_length
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.pipelines.loading import choose_engine, load_model
+from clearhead.pipelines.engines import choose_engine, load_model
 from clearhead.pipelines.text_stream import (
     Generated,
     Piece,
