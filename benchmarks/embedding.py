@@ -34,7 +34,7 @@ from clearhead.compare.results import (
 )
 from clearhead.compare.timing import Candidate, fastest, measure
 from clearhead.fast.processor import multiplies_bfloat16
-from clearhead.pipelines.encoding import Text
+from clearhead.pipelines.engines import Text
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained import from_pretrained
 

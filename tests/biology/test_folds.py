@@ -10,7 +10,7 @@ from clearhead.biology.examples import fold_column
 from clearhead.data.folds import clusters, duplicates, grouped, stratified
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
-from clearhead.evaluation.class_scores import (
+from clearhead.evaluation.labelled import (
     fit_temperature,
     probabilities,
     ranks,

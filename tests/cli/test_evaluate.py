@@ -116,7 +116,7 @@ def test_two_systems_are_compared(evaluate: Run) -> None:
 
 def test_the_way_papers_score_stands_below_with_its_own_signature(evaluate: Run) -> None:
     pytest.importorskip("sacremoses")
-    from clearhead.evaluation.moses_bleu import moses_bleu
+    from clearhead.evaluation.scores import moses_bleu
 
     small = write("small", *(line.lower() for line in references()))
     arguments = ["--data", GRAMMAR, "--hyp", small]

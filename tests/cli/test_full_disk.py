@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from clearhead.cli import main
 from clearhead.errors import UserError
-from clearhead.export.directory import new_directory
+from clearhead.export.exporting import new_directory
 from tests.laws.cli_options import listing
 from tests.translation.tiny import save
 

@@ -1,3 +1,5 @@
+"""Tests of scores: BLEU and chrF, exact match, and BLEU as in papers."""
+
 import json
 import subprocess
 import sys
@@ -8,8 +10,12 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhead.data.grammar import PHENOMENA
 from clearhead.errors import UserError
-from clearhead.evaluation.scores import compare, score
+from clearhead.evaluation.evaluation import evaluate
+from clearhead.evaluation.examples import Examples
+from clearhead.evaluation.scores import Count, MosesBleu, compare, exact_match, moses_bleu, score
+from tests.evaluation.tiny import pairs
 
 REFERENCES = [
     "Le chat est assis sur la table.",
@@ -131,3 +137,153 @@ def test_values_are_the_scores_of_the_whole_set_with_the_signature_of_the_test()
 def test_a_comparison_with_a_missing_line_is_refused() -> None:
     with pytest.raises(UserError, match="39 hypotheses for 40 references"):
         compare(BETTER, WORSE[:-1], NUMBERED)
+
+
+def test_the_references_are_all_right() -> None:
+    generated = pairs(count=30)
+    found = exact_match([pair.target for pair in generated], generated)
+    assert found.overall == Count(30, 30)
+    assert all(c.percent == 100 for c in found.by_phenomenon.values())
+    assert all(c.percent == 100 for c in found.by_construction.values())
+
+
+@given(st.lists(st.booleans(), min_size=30, max_size=30))
+def test_each_sentence_counts_once_overall_and_once_per_phenomenon(right: list[bool]) -> None:
+    generated = pairs(count=30)
+    found = exact_match(
+        [p.target if r else p.target + " !" for p, r in zip(generated, right, strict=True)],
+        generated,
+    )
+    assert found.overall == Count(sum(right), 30)
+    assert sum(c.total for c in found.by_construction.values()) == 30
+    assert sum(c.right for c in found.by_construction.values()) == sum(right)
+    for name in PHENOMENA:
+        of_kind = [r for p, r in zip(generated, right, strict=True) if name in p.phenomena]
+        assert found.by_phenomenon.get(name, Count(0, 0)) == Count(sum(of_kind), len(of_kind))
+
+
+def test_another_space_before_a_question_mark_is_wrong() -> None:
+    question = next(pair for pair in pairs(count=30) if pair.target.endswith("?"))
+    assert exact_match([question.target.replace("\u202f", " ")], [question]).overall.right == 0
+
+
+def test_a_missing_hypothesis_is_refused() -> None:
+    with pytest.raises(UserError, match="1 hypotheses for 2 references"):
+        exact_match(["a"], pairs()[:2])
+
+
+sacremoses = pytest.importorskip("sacremoses")
+
+MOSES_REFERENCES = [
+    "Un homme en T-shirt rouge dort sur l'herbe.",
+    "«\u00a0C'est aujourd’hui\u00a0!\u00a0» dit M. Dupont, 42\u00a0ans…",
+    "",
+    "Une fille [et son chien] courent sur la plage ; il fait beau & chaud.",
+]
+MOSES_HYPOTHESES = [
+    "Un homme au t-shirt rouge dort sur l’herbe.",
+    "“C'est aujourd'hui!” a dit M. Dupont, 42 ans...",
+    "rien",
+    "Une fille [avec un chien] court sur la plage; il fait beau & froid.",
+]
+
+
+def preprocessed(text: str, language: str = "fr") -> str:
+    normalized = sacremoses.MosesPunctNormalizer(lang=language).normalize(text)
+    tokens = sacremoses.MosesTokenizer(lang=language).tokenize(normalized.lower(), escape=True)
+    return " ".join(tokens)
+
+
+def plain_bleu(hypotheses: list[str], references: list[str]) -> float:
+    found = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="none", force=True)
+    return float(found.score)
+
+
+def test_the_score_is_that_of_sacremoses_and_sacrebleu() -> None:
+    expected = plain_bleu(
+        [preprocessed(line) for line in MOSES_HYPOTHESES],
+        [preprocessed(line) for line in MOSES_REFERENCES],
+    )
+    assert 20 < expected < 90
+    assert moses_bleu().score(MOSES_HYPOTHESES, MOSES_REFERENCES).value == expected
+
+
+def test_tokenized_references_are_not_tokenized_again() -> None:
+    ready = [preprocessed(line) for line in MOSES_REFERENCES]
+    raw = moses_bleu().score(MOSES_HYPOTHESES, MOSES_REFERENCES)
+    assert moses_bleu(tokenized=ready).score(MOSES_HYPOTHESES, ["unused"] * 4) == raw
+    # Its escapes would be escaped twice.
+    assert moses_bleu(tokenized=ready).score(
+        MOSES_REFERENCES, MOSES_REFERENCES
+    ).value == pytest.approx(100)
+
+
+def test_the_references_themselves_score_100() -> None:
+    assert moses_bleu().score(MOSES_REFERENCES, MOSES_REFERENCES).value == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        # Normalised first: typographic quotation marks become ASCII.
+        ("«\u00a0Oui\u00a0»", "&quot; oui &quot;"),
+        ("l’eau…", "l&apos; eau ..."),
+        # Lower-cased before tokenisation: a full stop before a lower-case letter is kept.
+        ("Il dort. Elle rit.", "il dort. elle rit ."),
+        # With escapes; hyphens stay in their words.
+        ("[A & B] | <c>", "&#91; a &amp; b &#93; &#124; &lt; c &gt;"),
+        ("Un demi-tour", "un demi-tour"),
+    ],
+)
+def test_a_line_is_normalised_then_lower_cased_then_tokenised(text: str, tokens: str) -> None:
+    assert moses_bleu().preprocess(text) == tokens == preprocessed(text)
+
+
+def test_the_tokenizer_is_that_of_the_language() -> None:
+    assert moses_bleu("fr").preprocess("It's l'eau") == "it&apos; s l&apos; eau"
+    assert moses_bleu("en").preprocess("It's l'eau") == "it &apos;s l &apos;eau"
+
+
+def test_the_signature_contains_case_tokenizer_language_and_versions() -> None:
+    signature = moses_bleu().score(MOSES_HYPOTHESES, MOSES_REFERENCES).signature
+    assert signature == (
+        f"nrefs:1|case:lc|eff:no|tok:moses-norm-fr-sacremoses-{sacremoses.__version__}"
+        f"|smooth:exp|version:{sacrebleu.__version__}"
+    )
+
+
+def test_it_is_reported_in_addition_to_the_scores() -> None:
+    examples = Examples(["a", "b", "c", "d"], MOSES_REFERENCES)
+    plain, both = (
+        evaluate(examples, MOSES_HYPOTHESES),
+        evaluate(examples, MOSES_HYPOTHESES, papers=moses_bleu()),
+    )
+    assert plain.as_papers is None
+    assert both.scores == plain.scores
+    assert both.as_papers == moses_bleu().score(MOSES_HYPOTHESES, MOSES_REFERENCES)
+
+
+def test_a_missing_line_is_refused() -> None:
+    with pytest.raises(UserError, match="3 hypotheses for 4 references"):
+        moses_bleu().score(MOSES_HYPOTHESES[:-1], MOSES_REFERENCES)
+    with pytest.raises(UserError, match="4 hypotheses for 1 references"):
+        moses_bleu(tokenized=["une"]).score(MOSES_HYPOTHESES, MOSES_REFERENCES)
+
+
+@pytest.mark.parametrize("language", ["xx", "french", ""])
+def test_a_language_without_a_tokenizer_is_refused(language: str) -> None:
+    with pytest.raises(UserError, match=f"does not support the language '{language}'.* en, .* fr,"):
+        moses_bleu(language)
+
+
+def test_without_sacremoses_the_error_has_the_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    with pytest.raises(UserError, match=r"needs sacremoses.* pip install 'clearhead\[compare\]'"):
+        moses_bleu()
+
+
+def test_the_preprocessing_can_be_replaced() -> None:
+    other = MosesBleu(lambda text: text.replace("!", " !"), "mine")
+    assert other.score(["le chat dort ici!"], ["le chat dort ici !"]).value == pytest.approx(100)

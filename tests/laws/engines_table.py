@@ -14,7 +14,7 @@ from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate
 from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
-from clearhead.pipelines.encoding import NativeEncoder, Text, encode
+from clearhead.pipelines.engines import NativeEncoder, Text, encode
 from clearhead.training.device_settings import EngineChoice
 from clearhead.translation import Translator
 from tests.laws.test_training_runs_the_blocks import step_of

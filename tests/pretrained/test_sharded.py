@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from clearhead.errors import UserError
 from clearhead.pretrained import from_pretrained, save_pretrained
-from clearhead.pretrained.hub import FILES, directory_of
+from clearhead.pretrained.files import FILES, directory_of
 
 INDEX = "model.safetensors.index.json"
 

@@ -9,8 +9,8 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.pretrained.families import FAMILIES
 from clearhead.pretrained.family import Family
+from clearhead.pretrained.loading import FAMILIES
 from clearhead.pretrained.table import (
     AS_IT_IS,
     ONE_BATCH,

@@ -22,7 +22,7 @@ from clearhead.compare.sequence_baselines import (
 from clearhead.data.folds import clusters, duplicates, grouped, stratified
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
-from clearhead.evaluation.class_scores import class_scores, spearman
+from clearhead.evaluation.labelled import class_scores, spearman
 from clearhead.files import atomic_save
 
 log = logging.getLogger("clearhead.train")

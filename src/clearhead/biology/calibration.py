@@ -17,7 +17,7 @@ from clearhead.biology.scale import standardised
 from clearhead.biology.vocabulary import FILE as VOCABULARY
 from clearhead.data.labelled_batches import NOTHING
 from clearhead.data.sequences import Record
-from clearhead.evaluation.class_scores import fit_temperature, probabilities, reliability
+from clearhead.evaluation.labelled import fit_temperature, probabilities, reliability
 from clearhead.explain.plots.biology import draw_reliability
 from clearhead.files import atomic_write, record_checksums
 from clearhead.training.recipe_file import load_recipe

@@ -11,7 +11,7 @@ from clearhead.biology.model import Loaded, SequenceModel
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
-from clearhead.evaluation.class_scores import probabilities
+from clearhead.evaluation.labelled import probabilities
 
 Floats = NDArray[np.float64]
 

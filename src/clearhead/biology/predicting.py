@@ -14,10 +14,10 @@ from clearhead.biology.model import Loaded, SequenceModel, load_model
 from clearhead.biology.scale import in_units
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
-from clearhead.evaluation.class_scores import probabilities
+from clearhead.evaluation.labelled import probabilities
 from clearhead.models import Bert, Esm
 from clearhead.pipelines.embedding import POOLINGS
-from clearhead.pipelines.encoding import Text
+from clearhead.pipelines.engines import Text
 from clearhead.pipelines.text_model import TextModel
 
 Floats = NDArray[np.float64]

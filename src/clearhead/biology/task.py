@@ -22,7 +22,7 @@ from clearhead.biology.scale import standardised
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import NOTHING, LabelledBatch, LabelledBatches
 from clearhead.data.sequences import Record
-from clearhead.evaluation.class_scores import class_scores, spearman
+from clearhead.evaluation.labelled import class_scores, spearman
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory

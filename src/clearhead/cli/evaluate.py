@@ -22,9 +22,8 @@ from clearhead.errors import UserError
 
 if TYPE_CHECKING:
     from clearhead.decoding.choice import EngineName
-    from clearhead.evaluation.evaluation import Evaluation
-    from clearhead.evaluation.moses_bleu import MosesBleu
-    from clearhead.evaluation.report import Subject
+    from clearhead.evaluation.evaluation import Evaluation, Subject
+    from clearhead.evaluation.scores import MosesBleu
     from clearhead.translation import Translator
 
 Data = Annotated[
@@ -89,6 +88,7 @@ def evaluate(
     --model is used only for the alignment error rate on the grammar corpus.
     """
     spec = _check(data, hypotheses, output)
+    from clearhead.evaluation.evaluation import Subject
     from clearhead.evaluation.evaluation import evaluate as compute_metrics
     from clearhead.evaluation.examples import (
         check_writable,
@@ -96,7 +96,6 @@ def evaluate(
         read_examples,
         read_hypotheses,
     )
-    from clearhead.evaluation.report import Subject
 
     # Report errors before an hour of translating, not after it.
     examples = read_examples(spec, limit, source_lang, target_lang)
@@ -138,7 +137,7 @@ def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> st
 def _moses_bleu(language: str, tokenized: list[str] | None, requested: bool) -> "MosesBleu | None":
     if tokenized is None and not requested:
         return None
-    from clearhead.evaluation.moses_bleu import moses_bleu
+    from clearhead.evaluation.scores import moses_bleu
 
     return moses_bleu(language, tokenized)
 
@@ -191,6 +190,6 @@ def _settings(
 
 
 def _show(subject: "Subject", evaluation: "Evaluation", json: bool) -> None:
-    from clearhead.evaluation.report import as_json, as_text
+    from clearhead.evaluation.evaluation import as_json, as_text
 
     print(as_json(subject, evaluation) if json else as_text(subject, evaluation))

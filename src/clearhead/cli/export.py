@@ -53,7 +53,7 @@ def export(
     if sentences < 0:
         raise UserError(f"sentences={sentences} is not a number of sentences; give 0 or more")
     from clearhead.decoding.precision import use_threads
-    from clearhead.export.directory import check_free
+    from clearhead.export.exporting import check_free
     from clearhead.export.exporting import export as write
     from clearhead.translation.loading import SHIPPED, find_model
 
@@ -87,7 +87,7 @@ def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
 
 def convert(source: Source, output: NewDirectory) -> None:
     """Read a BERT, GPT-2, ESM-2 or Marian from a pickle, tensors alone, and write safetensors."""
-    from clearhead.export.directory import new_directory
+    from clearhead.export.exporting import new_directory
     from clearhead.pretrained.pickled import convert as write
 
     with new_directory(output) as temporary:

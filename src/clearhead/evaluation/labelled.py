@@ -1,9 +1,15 @@
-"""Evaluation of a fine-tuned model on labelled data."""
+"""Evaluation of classifiers on labelled data, and probabilities that are calibrated."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
 
 from clearhead.data.labelled import check_labels
 from clearhead.errors import UserError
@@ -75,3 +81,75 @@ def evaluate_labelled(
     predicted, loss = predict(model, "token", examples)
     found = ConfusionMatrix.of(labels, *counted_pairs(examples, predicted))
     return LabelEvaluation(found, loss, score_spans(words, predicted, labels, tokenizer))
+
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+TEMPERATURES = np.geomspace(0.2, 10.0, 200)
+BINS = 10
+
+
+def class_scores(labels: Sequence[str], truth: Ints, logits: Floats) -> dict[str, float]:
+    """Accuracy, macro F1 and Matthews correlation of the likeliest classes.
+
+    Shape:
+        truth: (records,), logits: (records, classes)
+    """
+    found = ConfusionMatrix.of(labels, truth, logits.argmax(axis=1))
+    return {
+        "accuracy": found.accuracy,
+        "macro_f1": found.macro_f1,
+        "matthews": found.matthews,
+    }
+
+
+def spearman(one: Floats, other: Floats) -> float:
+    """The correlation of ranks; equal values share their mean rank. 0 where a side is constant."""
+    a, b = ranks(one), ranks(other)
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size else 0.0
+
+
+def ranks(values: Floats) -> Floats:
+    """Rank of each value from 0; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts) - 1
+    return (last - (counts - 1) / 2)[places].astype(np.float64)
+
+
+def probabilities(logits: Floats, temperature: float = 1.0) -> Floats:
+    """Softmax over the last axis."""
+    return torch.from_numpy(logits / temperature).softmax(dim=-1).numpy()
+
+
+def fit_temperature(logits: Floats, truth: Ints) -> float:
+    r"""The temperature T whose probabilities fit held-out records best (Guo et al. 2017).
+
+    .. math:: T = \arg\min_T -\sum_i \log \text{softmax}(s_i / T)_{y_i}
+
+    One number: it changes how sure a model is, never which class it names.
+    """
+    scores, labels = torch.from_numpy(logits), torch.from_numpy(truth)
+    losses = [float(F.cross_entropy(scores / t, labels)) for t in TEMPERATURES.tolist()]
+    return float(TEMPERATURES[int(np.argmin(losses))])
+
+
+def reliability(chances: Floats, truth: Ints) -> tuple[Floats, float]:
+    """Rows of (mean probability, share correct, records) by ten bins, and the calibration error.
+
+    The error is the mean distance of the two, weighted by records (expected calibration error).
+
+    Shape:
+        chances: (records, classes), truth: (records,) -> (bins, 3), a number
+    """
+    sure, right = chances.max(axis=1), chances.argmax(axis=1) == truth
+    bins = np.minimum((sure * BINS).astype(int), BINS - 1)
+    rows = [
+        (sure[bins == b].mean(), right[bins == b].mean(), (bins == b).sum())
+        for b in range(BINS)
+        if (bins == b).any()
+    ]
+    table = np.array(rows, dtype=np.float64)
+    error = float(np.abs(table[:, 0] - table[:, 1]) @ table[:, 2] / len(truth))
+    return table, error

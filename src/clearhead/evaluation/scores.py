@@ -1,4 +1,4 @@
-"""BLEU and chrF of plain text as sacreBLEU computes them, and a paired bootstrap of two systems.
+"""Scores of translations: BLEU and chrF, a paired bootstrap, exact match, and BLEU as in papers.
 
 Scores of tokenised or lower-cased text look higher and are not comparable; so both sides are
 scored as plain text, and sacreBLEU applies its own tokenisation. The signature records it (Post
@@ -10,14 +10,16 @@ deviates from its mean by more than the observed difference. Below 0.05 the diff
 significant.
 """
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from clearhead.data.grammar import PHENOMENA, PRODUCTIONS, GrammarPair
 from clearhead.errors import UserError
 
 RESAMPLES = 1000
@@ -142,3 +144,130 @@ def _comparison(name: str, results: list[Result], signature: str) -> Comparison:
         p_value,
         signature,
     )
+
+
+@dataclass(frozen=True)
+class Count:
+    """The number of correct sentences."""
+
+    right: int
+    total: int
+
+    @property
+    def percent(self) -> float:
+        """From 0 to 100; 100 if there are no sentences."""
+        return 100 * self.right / self.total if self.total else 100.0
+
+
+@dataclass(frozen=True)
+class ExactMatch:
+    """Counts of all sentences, and of those with each phenomenon or construction.
+
+    The grammar has exactly one French sentence for each English one, so a translation is either
+    right or wrong; and each sentence is labelled with its phenomena (negation, agreement, …), so
+    that errors can be located.
+    """
+
+    overall: Count
+    by_phenomenon: dict[str, Count]
+    by_construction: dict[str, Count]
+
+
+def exact_match(hypotheses: Sequence[str], pairs: Sequence[GrammarPair]) -> ExactMatch:
+    """A hypothesis is right if it equals the reference, character by character.
+
+    A sentence counts for each of its phenomena; phenomena without sentences are left out.
+
+    Raises:
+        UserError: the numbers of hypotheses and pairs differ.
+    """
+    check_lines(hypotheses, [pair.target for pair in pairs])
+    right = [h == pair.target for h, pair in zip(hypotheses, pairs, strict=True)]
+    constructions = sorted({pair.construction for pair in pairs})
+    return ExactMatch(
+        _count(right),
+        _counts((*PHENOMENA, *PRODUCTIONS), right, [pair.phenomena for pair in pairs]),
+        _counts(constructions, right, [{pair.construction} for pair in pairs]),
+    )
+
+
+def _counts(
+    names: Iterable[str], right: Sequence[bool], labels: Sequence[frozenset[str] | set[str]]
+) -> dict[str, Count]:
+    by_name = {
+        name: [r for r, own in zip(right, labels, strict=True) if name in own] for name in names
+    }
+    return {name: _count(found) for name, found in by_name.items() if found}
+
+
+def _count(right: Sequence[bool]) -> Count:
+    return Count(sum(right), len(right))
+
+
+@dataclass(frozen=True)
+class MosesBleu:
+    """BLEU as in papers on Multi30k: lower-cased, Moses-normalised, Moses-tokenised.
+
+    Papers before sacreBLEU scored tokenised and lower-cased text. Such scores are comparable only
+    with each other, so they are reported in addition to sacreBLEU's own. The preprocessing is that
+    of Multi30k's `lc.norm.tok` files: Moses's normalize-punctuation, lower-casing, Moses's
+    tokenizer with escapes (an apostrophe becomes `&apos;`), all by sacremoses. (The files were
+    lower-cased first, which makes no difference to the normalizer.) After that, tokens are
+    separated by spaces, and sacreBLEU only counts.
+
+    `tokenized` are references that are already preprocessed.
+    """
+
+    preprocess: Callable[[str], str]
+    tokenizer: str  # for the signature
+    tokenized: Sequence[str] | None = None
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+        """BLEU of plain hypotheses; the signature names the preprocessing.
+
+        Raises:
+            UserError: there are no lines, or the numbers of lines differ.
+        """
+        if self.tokenized is None:
+            references = [self.preprocess(line) for line in references]
+        else:
+            references = self.tokenized
+        check_lines(hypotheses, references)
+        # force: no warning that the text looks tokenised, since it is.
+        bleu = BLEU(lowercase=True, tokenize="none", force=True)
+        bleu.tokenizer_signature = self.tokenizer
+        found = bleu.corpus_score([self.preprocess(line) for line in hypotheses], [references])
+        return Score("BLEU", found.score, str(bleu.get_signature()))
+
+
+def moses_bleu(language: str = "fr", tokenized: Sequence[str] | None = None) -> MosesBleu:
+    """The metric for one language.
+
+    Raises:
+        UserError: sacremoses is not installed or does not support the language.
+    """
+    sacremoses = _import_sacremoses()
+    known = set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values())
+    if language not in known:
+        raise UserError(
+            f"the Moses tokenizer does not support the language {language!r}; give the code of one "
+            f"that it does with --target-lang: {', '.join(sorted(known))}"
+        )
+    normalize = sacremoses.MosesPunctNormalizer(language).normalize
+    tokenize = sacremoses.MosesTokenizer(language).tokenize
+
+    def preprocess(text: str) -> str:
+        return str(tokenize(normalize(text).lower(), return_str=True, escape=True))
+
+    signature = f"moses-norm-{language}-sacremoses-{sacremoses.__version__}"
+    return MosesBleu(preprocess, signature, tokenized)
+
+
+def _import_sacremoses() -> Any:
+    try:
+        return importlib.import_module("sacremoses")
+    except ImportError as error:
+        raise UserError(
+            "scoring as papers do needs sacremoses, which is not installed; "
+            "install it with: pip install 'clearhead[compare]'"
+        ) from error

@@ -1,13 +1,17 @@
-"""Export of a model directory to the format of another engine."""
+"""Export of a model directory to the format of another engine, completely or not at all."""
 
 import logging
+import os
+import shutil
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clearhead.export.directory import new_directory
+from clearhead.errors import UserError
 from clearhead.export.targets import Target, builder_of
+from clearhead.files import temporary_name
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
 
@@ -52,3 +56,70 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+# What libraries call a full disk, a quota or a limit on the size of a file in errors of their own.
+DISK_FULL = ("No space left", "File too large", "Disk quota exceeded", "os error 28", "os error 27")
+
+
+def check_free(path: Path) -> None:
+    """Check that nothing would be overwritten; an empty directory is allowed.
+
+    Raises:
+        UserError: the path exists and is not an empty directory.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise UserError(f"{path} is a file or a link; give the name of a new directory, --output")
+    if path.is_dir() and any(path.iterdir()):
+        raise UserError(
+            f"{path} exists and is not empty; give another directory with --output, or remove it"
+        )
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """A temporary directory to fill; it becomes `path` when the block ends without an error.
+
+    Raises:
+        UserError: `path` exists or cannot be written.
+    """
+    check_free(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = temporary_name(path)
+        temporary.mkdir()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        yield temporary
+        _publish(temporary, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    except Exception as error:  # of a library, for example SafetensorError
+        if any(text in str(error) for text in DISK_FULL):
+            raise _unwritable(path, error) from error
+        raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    # The directory has the permissions that the umask allows; some libraries give fewer.
+    mode = stat.S_IMODE(temporary.stat().st_mode) & 0o666
+    for file in temporary.rglob("*"):
+        if file.is_file():
+            file.chmod(mode)
+            with file.open("rb+") as handle:
+                os.fsync(handle.fileno())
+    check_free(path)
+    if path.is_dir():
+        path.rmdir()  # it is empty; Windows cannot rename onto a directory
+    temporary.rename(path)
+
+
+def _unwritable(path: Path, error: Exception) -> UserError:
+    reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return UserError(
+        f"cannot write {path}: {reason}; free some space or choose a writable directory with "
+        "--output"
+    )

@@ -2,7 +2,7 @@
 
 Two of its architectures are the paper's under other names: Pegasus is pre-norm with final norms,
 Marian post-norm without. Both scale the embedding, have biases everywhere, ReLU, and sinusoids in
-another order of features (see `huggingface_weights`).
+another order of features (see `conventions`).
 
 Their norms have a fixed epsilon of 1e-5 inside the root. The difference that `conventions` cannot
 remove is a factor of about 1 - 5e-6 / sigma²; it changes the shipped model's logits by about 1e-5.
@@ -24,7 +24,7 @@ from torch import Tensor
 
 from clearhead.decoding.readable import batches_by_tokens, padded
 from clearhead.errors import UserError
-from clearhead.export.huggingface_weights import weights
+from clearhead.export.conventions import transformers_weights
 from clearhead.export.verify import Ids
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.text import Tokenizer
@@ -54,7 +54,7 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     _check(model.config)
     config_class, model_class = (getattr(transformers, n) for n in ARCHITECTURES[model.config.norm])
     theirs = model_class(config_class(**_sizes(model.config)))
-    theirs.load_state_dict(dict(weights(model)))
+    theirs.load_state_dict(dict(transformers_weights(model)))
     theirs.generation_config = _search(model.config)
     with _without_progress_bars():
         theirs.to(getattr(torch, precision)).save_pretrained(directory)

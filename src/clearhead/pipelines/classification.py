@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.pipelines.encoding import Positions, Text
+from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextModel, TextPipeline
 from clearhead.text.fast_tokenizer import FastTokenizer

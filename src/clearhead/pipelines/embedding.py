@@ -16,10 +16,9 @@ from torch import Tensor
 
 from clearhead.decoding.choice import AnyPrecision, EngineName
 from clearhead.errors import UserError
-from clearhead.pipelines.encoding import Positions, Text
+from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.text_model import TextModel
-from clearhead.pretrained.files import read_json
-from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.files import directory_of, read_json
 from clearhead.text.model_files import read_text
 from clearhead.translation.loading import best_of_run
 

@@ -14,7 +14,7 @@ from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.decoding.readable import groups_by_length
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.pipelines.loading import choose_engine, load_model
+from clearhead.pipelines.engines import choose_engine, load_model
 from clearhead.pipelines.text_stream import (
     Generated,
     Piece,
@@ -23,9 +23,8 @@ from clearhead.pipelines.text_stream import (
     check_seeds,
     fresh_seed,
 )
-from clearhead.pretrained.families import family_of
-from clearhead.pretrained.files import CONFIG, read_json
-from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.files import CONFIG, directory_of, read_json
+from clearhead.pretrained.loading import family_of
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 

@@ -14,8 +14,15 @@ from clearhead.decoding.precision import check_precision, in_bfloat16
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.models import Bert, Esm
-from clearhead.pipelines.encoding import Block, EncoderModel, NativeEncoder, Text, encode
-from clearhead.pipelines.loading import choose_engine, load_model
+from clearhead.pipelines.engines import (
+    Block,
+    EncoderModel,
+    NativeEncoder,
+    Text,
+    choose_engine,
+    encode,
+    load_model,
+)
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 

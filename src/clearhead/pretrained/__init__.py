@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from clearhead.lazy import attributes_of
 
 if TYPE_CHECKING:  # for editors and type checkers
-    from clearhead.pretrained.families import Pretrained
-    from clearhead.pretrained.loading import check_together, from_pretrained, load
+    from clearhead.pretrained.loading import Pretrained, check_together, from_pretrained, load
     from clearhead.pretrained.saving import save_pretrained
     from clearhead.pretrained.teaching import from_state_dict
 
@@ -22,7 +21,7 @@ __all__ = [
 __getattr__ = attributes_of(
     __name__,
     {
-        "Pretrained": "clearhead.pretrained.families",
+        "Pretrained": "clearhead.pretrained.loading",
         "check_together": "clearhead.pretrained.loading",
         "from_pretrained": "clearhead.pretrained.loading",
         "from_state_dict": "clearhead.pretrained.teaching",

@@ -1,6 +1,11 @@
-"""The files of a model directory: config.json, and weights in one or more safetensors files."""
+"""The files of a model directory: config.json, and weights in one or more safetensors files.
+
+A model on the Hugging Face hub is downloaded once, into the hub's cache.
+"""
 
 import json
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +14,7 @@ from torch import Tensor
 from clearhead.errors import UserError
 from clearhead.files import verify_checksum
 from clearhead.models.weight_files import refuse_pickles
-from clearhead.models.weights import read_tensors
+from clearhead.models.weights import read_tensors, refuse_a_file
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -74,3 +79,58 @@ def _read_parts(directory: Path) -> dict[str, Tensor]:
             "copy the model again"
         )
     return tensors
+
+
+_NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w-][\w.-]*")
+# How sentence-transformers pools a text: a few hundred bytes.
+SENTENCES = ("modules.json", "*_Pooling/config.json", "sentence_bert_config.json")
+FILES = (
+    *(CONFIG, "generation_config.json", WEIGHTS, INDEX, "model-*-of-*.safetensors"),
+    *TOKENIZER,
+    *SENTENCES,
+)
+
+
+def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
+    """The directory itself, or the directory of a hub model in the cache.
+
+    Raises:
+        UserError: there is neither; the message says which files are needed.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return path
+    refuse_a_file(path)
+    if isinstance(source, Path) or not _NAME.fullmatch(source):
+        raise UserError(f"there is no directory {source}; {HOLDS}")
+    return _fetched(source, files)
+
+
+def _fetched(name: str, files: tuple[str, ...]) -> Path:
+    hub = _hub(name)
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=list(files)))
+    except (OSError, ValueError, hub.errors.EntryNotFoundError, hub.errors.HTTPError) as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(
+            f"there is no directory {name}, and the hub returned no model of that name "
+            f"({reason}); without a network: {_by_hand(name)}"
+        ) from error
+
+
+def _hub(name: str) -> Any:
+    try:
+        import_module("huggingface_hub.errors")
+        return import_module("huggingface_hub")
+    except ImportError as error:
+        raise UserError(
+            f"there is no directory {name}; to fetch it from the hub: pip install "
+            f"huggingface_hub; or {_by_hand(name)}"
+        ) from error
+
+
+def _by_hand(name: str) -> str:
+    return (
+        f"place {CONFIG}, {WEIGHTS} and the tokenizer's files of {name} in a directory and "
+        "give its path"
+    )

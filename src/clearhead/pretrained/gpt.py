@@ -58,7 +58,7 @@ class GptFamily(Family):
         return raw
 
 
-FAMILY = GptFamily(
+GPT = GptFamily(
     model_type="gpt2",
     config=GptConfig,
     build=Gpt,

@@ -1,4 +1,7 @@
-"""Loading of a pretrained model and its tokenizer, strict in the names and shapes of tensors."""
+"""Loading of a pretrained model and its tokenizer, strict in the names and shapes of tensors.
+
+`FAMILIES` lists the supported families, by the `model_type` of their config.json.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -9,15 +12,54 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.errors import UserError
+from clearhead.models import Bert, Esm, Gpt, Marian
 from clearhead.models.config import check_file_size
 from clearhead.models.weight_files import refuse_pickles
 from clearhead.models.weights import refuse_not_finite
-from clearhead.pretrained.families import Pretrained, family_of
-from clearhead.pretrained.family import Family
-from clearhead.pretrained.files import CONFIG, read_json, read_weights
-from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.bert import BERT, ESM
+from clearhead.pretrained.family import Family, Raw
+from clearhead.pretrained.files import CONFIG, directory_of, read_json, read_weights
+from clearhead.pretrained.gpt import GPT
+from clearhead.pretrained.marian import MARIAN
 from clearhead.pretrained.table import Row, Table
 from clearhead.text import PretrainedTokenizer, load_tokenizer
+
+Pretrained = Bert | Gpt | Esm | Marian
+FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT, ESM, MARIAN)}
+
+
+def family_of(raw: Raw, origin: str) -> Family:
+    """The family of a config.json.
+
+    Raises:
+        UserError: it is not supported.
+    """
+    kind = str(raw.get("model_type"))
+    if kind not in FAMILIES:
+        classes = raw.get("architectures") or []
+        named = f" ({', '.join(map(str, classes))})" if classes else ""
+        raise UserError(
+            f"{origin} describes a {kind!r} model{named}; supported are "
+            f"{', '.join(FAMILIES)}: give one of these (Translator.from_pretrained loads models "
+            "that clearhead trained)"
+        )
+    return FAMILIES[kind]
+
+
+def family_of_config(config: object) -> Family:
+    """The family of one of our configurations.
+
+    Raises:
+        UserError: it has no Hugging Face layout.
+    """
+    for family in FAMILIES.values():
+        if type(config) is family.config:
+            return family
+    raise UserError(
+        f"a model with a {type(config).__name__} has no Hugging Face layout here; those that "
+        f"have are {', '.join(FAMILIES)}"
+    )
+
 
 # An embedding matrix may have additional rows, for sizes that are efficient on GPUs.
 SPARE_ROWS = 1000

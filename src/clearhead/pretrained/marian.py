@@ -89,7 +89,7 @@ class MarianFamily(Family):
         return raw
 
 
-FAMILY = MarianFamily(
+MARIAN = MarianFamily(
     model_type="marian",
     config=MarianConfig,
     build=Marian.assemble,

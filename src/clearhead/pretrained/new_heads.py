@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.errors import UserError
-from clearhead.pretrained.families import FAMILIES, Pretrained, family_of_config
 from clearhead.pretrained.family import Family
-from clearhead.pretrained.loading import Origin, own_tensors
+from clearhead.pretrained.loading import FAMILIES, Origin, Pretrained, family_of_config, own_tensors
 
 Answer = Literal["sequence", "token"]
 CLASSES: dict[Answer, str] = {

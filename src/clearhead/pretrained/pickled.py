@@ -11,10 +11,16 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.pretrained.families import family_of
-from clearhead.pretrained.files import CONFIG, PICKLED, TOKENIZER, parts_of, read_json
-from clearhead.pretrained.hub import FILES, directory_of
-from clearhead.pretrained.loading import model_of
+from clearhead.pretrained.files import (
+    CONFIG,
+    FILES,
+    PICKLED,
+    TOKENIZER,
+    directory_of,
+    parts_of,
+    read_json,
+)
+from clearhead.pretrained.loading import family_of, model_of
 from clearhead.pretrained.saving import save_pretrained
 
 BESIDE = ("generation_config.json", *TOKENIZER)

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.models.weights import METADATA, storable, write_tensors
-from clearhead.pretrained.families import family_of_config
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, INDEX, WEIGHTS
-from clearhead.pretrained.loading import own_tensors
+from clearhead.pretrained.loading import family_of_config, own_tensors
 
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|KiB|MiB|GiB)", re.IGNORECASE)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from clearhead.lazy import attributes_of
 
 if TYPE_CHECKING:  # for editors and type checkers, which run nothing
-    from clearhead.text.both_languages import BothLanguages, MarianLanguages
     from clearhead.text.bpe_dropout import BpeDropout
     from clearhead.text.inputs import unify_french_spaces
     from clearhead.text.pretrained import PretrainedTokenizer, load_tokenizer
+    from clearhead.text.sentencepiece_pair import BothLanguages, MarianLanguages
     from clearhead.text.tokenizer import Tokenizer
 
 __all__ = [
@@ -24,9 +24,9 @@ __all__ = [
 __getattr__ = attributes_of(
     __name__,
     {
-        "BothLanguages": "clearhead.text.both_languages",
+        "BothLanguages": "clearhead.text.sentencepiece_pair",
         "BpeDropout": "clearhead.text.bpe_dropout",
-        "MarianLanguages": "clearhead.text.both_languages",
+        "MarianLanguages": "clearhead.text.sentencepiece_pair",
         "PretrainedTokenizer": "clearhead.text.pretrained",
         "Tokenizer": "clearhead.text.tokenizer",
         "load_tokenizer": "clearhead.text.pretrained",

@@ -39,7 +39,7 @@ def find_model(path: str | Path | None) -> Path:
             "or train one: clearhead train first_light"
         )
     if isinstance(path, str) and path.count("/") == 1 and not directory.parent.exists():
-        from clearhead.pretrained.hub import directory_of
+        from clearhead.pretrained.files import directory_of
 
         return directory_of(path)
     if not directory.is_dir():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clearhead.biology.answering import scores_of
 from clearhead.biology.model import Loaded
 from clearhead.errors import UserError
-from clearhead.evaluation.class_scores import probabilities
+from clearhead.evaluation.labelled import probabilities
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 _FORM = re.compile(r"([A-Z])(\d+)([A-Z])")

@@ -24,7 +24,7 @@ from clearhead.compare.proofs.proof import Deviation, Proof, gradient, largest_d
 from clearhead.explain.capture import capture
 from clearhead.export.exporting import quiet
 from clearhead.pretrained import from_pretrained
-from clearhead.pretrained.families import family_of_config
+from clearhead.pretrained.loading import family_of_config
 
 BOUND = 1e-5
 LENGTHS = (7, 24, 2, 19)

@@ -27,7 +27,7 @@ def draw_reliability(table: Floats, error: float, path: Path) -> None:
     """How often the model is right when it is so and so sure; on the diagonal it is calibrated.
 
     Shape:
-        table: (bins, 3), rows of `clearhead.evaluation.class_scores.reliability`
+        table: (bins, 3), rows of `clearhead.evaluation.labelled.reliability`
     """
     figure = Figure(figsize=(4.6, 4.2))
     axes = figure.subplots()

@@ -20,7 +20,7 @@ from clearhead.errors import UserError
 from clearhead.models.adapting import Adaptation, adapt, merge
 from clearhead.pretrained import load, save_pretrained
 from clearhead.pretrained.adapter import save_adapter
-from clearhead.pretrained.families import Pretrained
+from clearhead.pretrained.loading import Pretrained
 from clearhead.pretrained.new_heads import Answer, with_head
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.finetuning_recipe import Model, Tune

@@ -21,7 +21,7 @@ from clearhead.errors import UserError
 from clearhead.files import record_checksums
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
-from clearhead.pretrained.hub import directory_of
+from clearhead.pretrained.files import directory_of
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import save_older_layout
 from clearhead.text.pretrained import load_tokenizer

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.export.directory import new_directory
+from clearhead.export.exporting import new_directory
 
 
 def fill(path: Path) -> None:
