@@ -1,7 +1,7 @@
 """The cross-entropy of a causal language model above the lowest possible one.
 
     clearhead train causal --run-dir runs/causal
-    python benchmarks/grammar_entropy.py runs/causal/best
+    python -m benchmarks.grammar_entropy runs/causal/best
 
 The sentences of `measured:COUNT` are drawn from a grammar in which the probability p of each
 sentence is known. The mean of -log p is the entropy, the lowest cross-entropy that a model can
@@ -20,7 +20,8 @@ from pathlib import Path
 
 import torch
 
-from clearhead.data.weighted_english import Measured, english_grammar, probability
+from benchmarks.grammar_probability import english, probability
+from clearhead.data.weighted_english import Measured
 from clearhead.models import Gpt
 from clearhead.pretrained import load
 
@@ -84,10 +85,10 @@ def table(truth: Sequence[float], theirs: Sequence[float], tokens: int) -> Itera
     """The entropy, the model's cross-entropy, and how far apart they are."""
     gaps = [ours - best for ours, best in zip(theirs, truth, strict=True)]
     entropy, gap = statistics.fmean(truth), statistics.fmean(gaps)
-    grammar, count = english_grammar(), len(truth)
+    count = len(truth)
     yield "| nats per sentence | mean | standard error |"
     yield "|---|---|---|"
-    yield f"| entropy of derivations, exact | {grammar.derivation_entropy:.3f} | 0 |"
+    yield f"| entropy of derivations, exact | {english().derivation_entropy:.3f} | 0 |"
     yield f"| the grammar on these sentences | {entropy:.3f} | {_error(truth):.3f} |"
     mean = statistics.fmean(theirs)
     yield f"| the model on these sentences | {mean:.3f} | {_error(theirs):.3f} |"

@@ -1,6 +1,6 @@
 """Dev BLEU over minutes of training: clearhead's recipe and `torch.nn.Transformer`.
 
-    python benchmarks/time_to_quality.py DIRECTORY --set data.train=train.tsv \\
+    python -m benchmarks.time_to_quality DIRECTORY --set data.train=train.tsv \\
         --set data.dev=dev.tsv [--threads 2] [--minutes 240]
 
 Both sides have the same sizes, initial weights, tokenizer, batches, label smoothing, dropout and
@@ -23,10 +23,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.quality.contest import Contest, Limits
+from benchmarks.quality.points import Point, plot_points, ratio
+from benchmarks.quality.sides import ClearheadSide, SharedTask
 from clearhead.compare.environment import describe_machine
-from clearhead.compare.quality.contest import Contest, Limits
-from clearhead.compare.quality.points import Point, plot_points, ratio
-from clearhead.compare.quality.sides import ClearheadSide, SharedTask
 from clearhead.compare.workloads import describe_config
 from clearhead.decoding.precision import use_threads
 from clearhead.errors import UserError

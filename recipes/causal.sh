@@ -16,11 +16,11 @@ run=${RUN_DIR:-runs/causal}
 # 1. Show some training sentences with their negative log probability.
 python - <<'PY'
 import math
-from clearhead.data.weighted_english import Measured, english_grammar, probability
+from benchmarks.grammar_probability import english, probability
+from clearhead.data.weighted_english import Measured
 for sentence in Measured(8):
     print(f"{-math.log(probability(sentence)):6.2f} nats  {sentence}")
-grammar = english_grammar()
-print(f"on average {grammar.derivation_entropy:.3f} nats and {grammar.mean_length:.2f} words")
+print(f"on average {english().derivation_entropy:.3f} nats and {english().mean_length:.2f} words")
 PY
 
 # 2. Train. The texts are concatenated and cut into blocks, so nothing is padded. The perplexity
@@ -32,6 +32,6 @@ clearhead train causal --run-dir "$run" "$@"
 clearhead generate --model "$run/best" --max-new-tokens 20 --seed 1 "The old baker" "Does Alice"
 
 # 4. Compare the model's negative log probability with the true one, on new sentences.
-python benchmarks/grammar_entropy.py "$run/best" --sentences "${SENTENCES:-1000}"
+python -m benchmarks.grammar_entropy "$run/best" --sentences "${SENTENCES:-1000}"
 
 echo "The curves are in $run/curves.png, the model in $run/best."

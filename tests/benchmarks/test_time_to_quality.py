@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import time_to_quality
-from clearhead.compare.quality.points import read_points
+from benchmarks.quality.points import read_points
 from clearhead.decoding.precision import kept_threads
-from tests.compare.quality.test_contest import TINY
+from tests.benchmarks.quality.test_contest import TINY
 
 SIDES = {"clearhead", "torch.nn.Transformer, Adam 0.001", "torch.nn.Transformer, Adam 0.002"}
 

@@ -85,7 +85,7 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
         (["decoding", "--model", "nowhere"], "model 'nowhere' does not exist"),
         (["decoding", "--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
         (["decoding", "--lines", "1", "--kernels", "MMX"], "there are no kernels 'MMX'"),
-        (["length", "--plot", "cost.doc"], "expected a picture's name"),
+        (["length", "--plot", "cost.doc"], "use one of .svg, .png, .pdf"),
         (["show", "nowhere.json"], "cannot read nowhere.json"),
     ],
 )

@@ -25,7 +25,7 @@ def test_get_prints_on_stdout_only_what_data_takes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with serving({"/p.tsv.gz": gzip.compress(b"Go.\tVa !\n")}) as site:
-        members = (Member("p.tsv", "p.tsv"),)
+        members = (Member("p.tsv"),)
         file = RemoteFile("p.tsv.gz", (f"{site.address}/p.tsv.gz",), members)
         corpus = Corpus("small", "1", "20 B", "CC BY 2.0", (file,), "{}/p.tsv")
         monkeypatch.setitem(CATALOGUE, "small", corpus)

@@ -16,6 +16,7 @@ from clearhead.compare.timing import Measurement
 from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError
+from tests.compare.sizes import CONFIG
 from tests.decoding.tiny import random_sources
 from tests.translation.tiny import TGT_SEQ_LEN, parts, save
 
@@ -146,3 +147,33 @@ def test_an_engine_that_refuses_the_model_is_left_out_with_the_reason(
     assert benchmark.collect_engines(model, [])[1] == [
         "transformers left out: no architecture fits"
     ]
+
+
+def test_the_cost_of_a_token_is_fitted_to_the_lengths() -> None:
+    """20 µs, and 0.5 µs more per position: 0.25 µs more per token of length."""
+    lengths, rows = [8, 16, 32], 3
+    found = {
+        benchmark.label(n): [Measurement(1e-6 * rows * (20 * n + 0.25 * n**2), rows * n)]
+        for n in lengths
+    }
+    cost = benchmark.fit_cost(found, lengths)
+    assert cost.microseconds == pytest.approx([22, 24, 28])
+    assert (cost.intercept, cost.slope) == pytest.approx((20, 0.25))
+    assert benchmark.remark(cost) == (
+        "a token of a translation of 8 costs 22 µs, of 32 28 µs (+27 %): "
+        "+0.250 µs for each token more"
+    )
+
+
+def test_every_translation_has_the_requested_length() -> None:
+    found = benchmark.length_benchmark(CONFIG, [4, 9], rows=2, rounds=1, progress=silent)
+    assert [own[0].work for own in found.measurements.values()] == [8, 18]
+
+
+def test_lengths_are_evenly_spaced_up_to_the_longest() -> None:
+    assert benchmark.lengths_to(512) == [64, 128, 192, 256, 320, 384, 448, 512]
+
+
+def test_the_plot_shows_the_measured_costs_and_the_fitted_line() -> None:
+    line, measured = benchmark.plot_cost(benchmark.Cost([1, 2], [3, 4], 2, 1)).figure.axes[0].lines
+    assert list(measured.get_ydata()) == [3, 4] and list(line.get_ydata()) == [2, 4]

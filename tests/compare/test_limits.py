@@ -2,12 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.compare import decoding_length, limits
-from clearhead.compare.decoding_length import Cost, fit_cost, label, length_benchmark
+from clearhead.compare import limits
 from clearhead.compare.limits import arithmetic_benchmark, memory_benchmark
-from clearhead.compare.timing import Measurement
 from clearhead.compare.workloads import BenchmarkModel
-from clearhead.errors import UserError
 from tests.compare.sizes import CONFIG, LENGTH, ROWS, make_task
 from tests.translation.tiny import parts
 
@@ -54,40 +51,3 @@ def test_memory_traffic_counts_reads_and_writes(tmp_path: Path) -> None:
     read = (model.decoder, model.projection_layer)
     weights = sum(4 * p.numel() for part in read for p in part.parameters())
     assert decoding > 0 and decoding % weights == 0
-
-
-def test_the_cost_of_a_token_is_fitted_to_the_lengths() -> None:
-    """20 µs, and 0.5 µs more per position: 0.25 µs more per token of length."""
-    lengths, rows = [8, 16, 32], 3
-    found = {
-        label(n): [Measurement(1e-6 * rows * (20 * n + 0.25 * n**2), rows * n)] for n in lengths
-    }
-    cost = fit_cost(found, lengths)
-    assert cost.microseconds == pytest.approx([22, 24, 28])
-    assert (cost.intercept, cost.slope) == pytest.approx((20, 0.25))
-    assert decoding_length.remark(cost) == (
-        "a token of a translation of 8 costs 22 µs, of 32 28 µs (+27 %): "
-        "+0.250 µs for each token more"
-    )
-
-
-def test_every_translation_has_the_requested_length() -> None:
-    benchmark = length_benchmark(CONFIG, [4, 9], rows=2, rounds=1, progress=silent)
-    assert [own[0].work for own in benchmark.measurements.values()] == [8, 18]
-
-
-def test_lengths_are_evenly_spaced_up_to_the_longest() -> None:
-    assert decoding_length.lengths_to(512) == [64, 128, 192, 256, 320, 384, 448, 512]
-
-
-@pytest.mark.parametrize("kind", decoding_length.FORMATS)
-def test_a_plot_has_the_format_of_its_extension(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / f"cost.{kind}"
-    decoding_length.plot(Cost([1, 2], [3, 4], 2, 1), path)
-    start = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
-    assert path.read_bytes().startswith(start)
-
-
-def test_an_unknown_extension_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"ending in \.svg, \.png, \.pdf"):
-        decoding_length.plot_format(tmp_path / "cost.txt")

@@ -5,10 +5,16 @@ import torch
 
 from clearhead.compare import didactic, training_benchmark
 from clearhead.compare.didactic import DidacticLoop, FixedLength
-from clearhead.compare.epoch_benchmark import DIDACTIC, epoch_benchmark
 from clearhead.compare.results import Comparison
 from clearhead.compare.timing import Measurement
-from clearhead.compare.training_benchmark import CLEARHEAD, PEERS, PlainStep, own_candidates
+from clearhead.compare.training_benchmark import (
+    CLEARHEAD,
+    DIDACTIC,
+    PEERS,
+    PlainStep,
+    epoch_benchmark,
+    own_candidates,
+)
 from clearhead.compare.training_peers import TorchTransformer
 from clearhead.compare.workloads import EpochTask, parse_ids
 from clearhead.data import Pair
@@ -105,7 +111,7 @@ def test_our_fastest_is_compared_with_each_peers_fastest() -> None:
         "didactic baseline, float32": 0.5,
     }
     found = {name: [Measurement(1.0, rate)] * 3 for name, rate in speed.items()}
-    assert list(training_benchmark._comparisons(found)) == [
+    assert list(training_benchmark._step_comparisons(found)) == [
         Comparison(ours, "didactic baseline, float32", 4.0),
         Comparison(ours, "torch.nn.Transformer, bfloat16 autocast, compiled", 2.5),
         Comparison(ours, "torch.nn.Transformer, float32", 4.0),

@@ -17,12 +17,12 @@ def test_every_file_has_an_encrypted_address_and_a_form_that_can_be_unpacked(
         assert all(url.startswith("https://") for url in file.mirrors)
         assert file.name.endswith((".zip", ".gz"))
         assert file.members
-        assert all("/" not in m.saved_as and m.saved_as != file.name for m in file.members)
+        assert all("/" not in m.name and m.name != file.name for m in file.members)
 
 
 @ENTRIES
 def test_what_to_type_next_names_files_that_are_unpacked(corpus: Corpus) -> None:
-    unpacked = {member.saved_as for file in corpus.files for member in file.members}
+    unpacked = {member.name for file in corpus.files for member in file.members}
     named = {part.removeprefix("here/") for part in corpus.spec.format("here").split(",")}
     assert named <= unpacked
 

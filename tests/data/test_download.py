@@ -16,7 +16,7 @@ from tests.data.server import Site, serving
 TEXT = b"Go.\tVa !\n" * 30_000  # more than one chunk of the transfer
 CONTENT = gzip.compress(TEXT, compresslevel=0)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-MEMBER = Member("p.tsv", "p.tsv")
+MEMBER = Member("p.tsv")
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_a_corpus_is_unpacked_and_says_what_data_takes(site: Site, tmp_path: Pat
         archive.writestr("fra-eng/_about.txt", "about")
         archive.writestr("fra-eng/fra.txt", TEXT)
     site.files["/f.zip"] = packed.getvalue()
-    member = Member("fra.txt", "fra.txt", hashlib.sha256(TEXT).hexdigest())
+    member = Member("fra.txt", hashlib.sha256(TEXT).hexdigest())
     files = (
         RemoteFile("f.zip", (f"{site.address}/f.zip",), (member,)),
         remote(f"{site.address}/p.gz"),
@@ -212,19 +212,19 @@ def test_an_archive_does_not_choose_where_its_content_goes(hostile: str, tmp_pat
     inside = tmp_path / "inside"
     inside.mkdir()
     archive = zipped(inside, {hostile: b"x"})
-    assert unpack(archive, [Member("out.txt", "out.txt")], inside) == [inside / "out.txt"]
+    assert unpack(archive, [Member("out.txt")], inside) == [inside / "out.txt"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.zip", "inside", "out.txt"]
 
 
 def test_a_missing_member_is_named(tmp_path: Path) -> None:
     archive = zipped(tmp_path, {"other.txt": b"x"})
     with pytest.raises(UserError, match=r"has no member fra\.txt; delete it and download it again"):
-        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)
+        unpack(archive, [Member("fra.txt")], tmp_path)
 
 
 def test_a_member_with_another_checksum_is_refused(tmp_path: Path) -> None:
     archive = zipped(tmp_path, {"fra.txt": b"x"})
-    trouble = check_members(archive, [Member("fra.txt", "fra.txt", "0" * 64)], "a.zip")
+    trouble = check_members(archive, [Member("fra.txt", "0" * 64)], "a.zip")
     assert trouble is not None
     assert trouble.startswith("wrong checksum: fra.txt has sha256")
 
@@ -234,7 +234,7 @@ def test_a_damaged_archive_is_one_line_and_writes_nothing(keep: int, tmp_path: P
     archive = zipped(tmp_path, {"fra.txt": bytes(range(256)) * 40})
     archive.write_bytes(archive.read_bytes()[:keep])
     with pytest.raises(UserError, match=r"not a complete \.zip archive"):
-        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)
+        unpack(archive, [Member("fra.txt")], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
 
 
@@ -244,4 +244,4 @@ def test_a_flipped_byte_is_noticed(tmp_path: Path) -> None:
     content[60] ^= 1
     archive.write_bytes(content)
     with pytest.raises(UserError, match=r"not a complete \.zip archive"):
-        unpack(archive, [Member("fra.txt", "fra.txt")], tmp_path)
+        unpack(archive, [Member("fra.txt")], tmp_path)

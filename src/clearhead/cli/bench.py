@@ -89,7 +89,7 @@ def epoch(
     Uses the tokenizer of --model.
     """
     from clearhead.compare.environment import prepare_machine
-    from clearhead.compare.epoch_benchmark import epoch_benchmark
+    from clearhead.compare.training_benchmark import epoch_benchmark
     from clearhead.compare.workloads import base_names, describe_config, read_epoch
     from clearhead.text import Tokenizer
     from clearhead.translation.loading import find_model
@@ -148,21 +148,21 @@ def length(
     plot: Plot = None,
 ) -> None:
     """The cost of a token as translations get longer."""
-    from clearhead.compare import decoding_length
+    from clearhead.compare import decoding_benchmark as bench
     from clearhead.compare.environment import prepare_machine
     from clearhead.compare.workloads import describe_config, make_config
+    from clearhead.explain.plots.plot import kind_of
 
     if plot:
-        decoding_length.plot_format(plot)
+        kind_of(plot)  # before a long measurement
     machine = prepare_machine(threads)
     config = make_config(size, vocabulary, longest)
-    lengths = decoding_length.lengths_to(longest)
-    benchmark = decoding_length.length_benchmark(config, lengths, batch, rounds, _progress)
-    cost = decoding_length.fit_cost(benchmark.measurements, lengths)
+    lengths = bench.lengths_to(longest)
+    benchmark = bench.length_benchmark(config, lengths, batch, rounds, _progress)
+    cost = bench.fit_cost(benchmark.measurements, lengths)
     if plot:
-        decoding_length.plot(cost, plot)
-    remark = decoding_length.remark(cost)
-    _finish("length", describe_config(config), machine, [benchmark], [remark], json)
+        bench.plot_cost(cost).save(plot)
+    _finish("length", describe_config(config), machine, [benchmark], [bench.remark(cost)], json)
 
 
 @app.command()

@@ -97,7 +97,7 @@ def verify(peer: Peer = "all", format: Format = "text", threads: Threads = None)
 
     Exit code 1 if a bound is exceeded.
     """
-    from clearhead.compare.proofs.report import show
+    from clearhead.compare.proofs.verification import show
     from clearhead.compare.proofs.verification import verify as run_proofs
     from clearhead.decoding.precision import use_threads
 

@@ -1,12 +1,19 @@
-"""`clearhead bench training`: one training step on one batch, ours against other implementations.
+"""`clearhead bench training` and `clearhead bench epoch`: training, ours against others'.
 
-Every peer gets what its users would choose: fused Adam, autocast to bfloat16, gradients set to
-None. The memory allocator settings that our trainer makes for the process benefit the peers too.
+`training` times one step on one batch. Every peer gets what its users would choose: fused Adam,
+autocast to bfloat16, gradients set to None. The memory allocator settings that our trainer makes
+for the process benefit the peers too.
+
+`epoch` trains on a corpus, token batches against fixed padding. In each round both trainers get the
+same time on their own pass through the corpus, and the target tokens without padding are counted.
+So the benchmark ends in minutes, and the time of a whole epoch follows from the rates.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 
 import torch
 from torch import nn
@@ -16,8 +23,8 @@ from clearhead.compare.environment import is_installed, select, skipped
 from clearhead.compare.results import Benchmark, Comparison, distinct
 from clearhead.compare.timing import Candidate, Measurements, Progress, fastest, measure
 from clearhead.compare.training_peers import Marian, TorchTransformer, XTransformer, peer_loss
-from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, TrainingTask
-from clearhead.data.batching import TokenBatches
+from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, EpochTask, TrainingTask
+from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.device_settings import Precision, choose_device_settings
@@ -35,7 +42,8 @@ PRECISIONS: dict[Precision, str] = {
     "bf16": "bfloat16 weights, float32 master weights",
 }
 # Target speed-ups: over torch's best, over torch in float32, over the didactic baseline.
-BEST_OF_TORCH, FLOAT32_OF_TORCH, DIDACTIC = 2.5, 4.0, 4.0
+BEST_OF_TORCH, FLOAT32_OF_TORCH, BASELINE = 2.5, 4.0, 4.0
+DIDACTIC = "didactic loop, fixed padding, float32"  # of `epoch`
 
 
 def make_trainer(
@@ -156,19 +164,76 @@ def training_benchmark(
             candidates.extend(PEERS[name].candidates(task))
     found = measure(candidates, rounds, 2, task.synchronize, progress, untimed_runs=1)
     benchmark = Benchmark(
-        "One training step", "target tokens/s", found, distinct(_comparisons(found))
+        "One training step", "target tokens/s", found, distinct(_step_comparisons(found))
     )
     return benchmark, [skipped(name, PEERS[name].package) for name in absent]
 
 
-def _comparisons(found: Measurements) -> Iterator[Comparison]:
+def _step_comparisons(found: Measurements) -> Iterator[Comparison]:
     """Our fastest candidate against each peer's fastest, then float32 against float32."""
     ours = fastest(found, CLEARHEAD)
     assert ours is not None
-    targets = {TORCH: BEST_OF_TORCH, didactic.NAME: DIDACTIC}
+    targets = {TORCH: BEST_OF_TORCH, didactic.NAME: BASELINE}
     for prefix in dict.fromkeys(peer.prefix for peer in PEERS.values()):
         if theirs := fastest(found, prefix):
             yield Comparison(ours, theirs, targets.get(prefix))
     if (plain := f"{TORCH}, float32") in found:
         yield Comparison(ours, plain, FLOAT32_OF_TORCH)
         yield Comparison(f"{CLEARHEAD}, float32", plain)
+
+
+def epoch_benchmark(
+    task: EpochTask, seconds: float, rounds: int, progress: Progress = print
+) -> tuple[Benchmark, list[str]]:
+    """The benchmark, and remarks on the sample and on the duration of a whole epoch."""
+    rows = max(1, task.batch_tokens // task.longest)
+    loop = didactic.DidacticLoop(task.corpus, task.config, rows, task.longest)
+    candidates = [Candidate(DIDACTIC, partial(_run_for, seconds, loop.step))]
+    batches = {}
+    for precision in native_precisions(torch.device("cpu")):
+        name = f"{CLEARHEAD}, token batches, {PRECISIONS[precision]}"
+        batches[name] = _token_batches(task)
+        trainer = make_trainer(task.config, batches[name], torch.device("cpu"), precision)
+        candidates.append(Candidate(name, partial(_run_for, seconds, partial(_own_step, trainer))))
+    found = measure(candidates, rounds, 1, progress=progress)
+    notes = {name: f"{100 * own.padding_share:.0f} % padding" for name, own in batches.items()}
+    density = task.target_tokens / (len(task.corpus) * task.longest)
+    notes[DIDACTIC] = f"{100 * (1 - density):.0f} % padding"
+    title = f"An epoch of {len(task.corpus):,} pairs, batching included"
+    benchmark = Benchmark(title, "target tokens/s", found, _epoch_comparisons(found), notes)
+    return benchmark, _epoch_remarks(task, found, rows, seconds)
+
+
+def _token_batches(task: EpochTask) -> TokenBatches:
+    config = task.config
+    plan = BatchPlan(task.batch_tokens, pad_id=config.pad_id, eos_id=config.eos_id)
+    return TokenBatches(task.corpus, plan)
+
+
+def _run_for(seconds: float, step: Callable[[], float]) -> float:
+    end, tokens = time.perf_counter() + seconds, 0.0
+    while not tokens or time.perf_counter() < end:
+        tokens += step()
+    return tokens
+
+
+def _epoch_comparisons(found: Measurements) -> list[Comparison]:
+    ours, plain = fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"
+    assert ours is not None
+    return [
+        Comparison(ours, DIDACTIC, BASELINE),
+        *([Comparison(plain, DIDACTIC)] if plain != ours else []),
+    ]
+
+
+def _epoch_remarks(task: EpochTask, found: Measurements, rows: int, seconds: float) -> list[str]:
+    times = "; ".join(
+        f"{name} {median(task.target_tokens / one.rate for one in own):,.0f} s"
+        for name, own in found.items()
+    )
+    return [
+        f"sample: {seconds:g} s per trainer and round, each continuing its own epoch; "
+        f"fixed padding to the longest sentence, {task.longest} tokens, {rows} pairs per batch; "
+        f"token batches of at most {task.batch_tokens:,} positions",
+        f"a whole epoch ({task.target_tokens:,} target tokens) at these rates: {times}",
+    ]

@@ -136,7 +136,7 @@ def unpack(archive: Path, members: Sequence[Member], directory: Path) -> list[Pa
         raise UserError(f"{archive}: {trouble}; delete it and download it again")
     paths = []
     for member in members:
-        path = directory / member.saved_as
+        path = directory / member.name
         with _opened(archive, member, archive.name) as stream:
             atomic_save(path, partial(_copy, stream))
         paths.append(path)

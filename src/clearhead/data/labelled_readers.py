@@ -194,8 +194,7 @@ def _generated(spec: str) -> Iterator[tuple[LabelledText, LabelledWords]]:
 
 def _endless(split: str, seed: int) -> Iterator[tuple[LabelledText, LabelledWords]]:
     from clearhead.data.grammar.bitext import english_text
-    from clearhead.data.grammar.sentences import choose, read_english
-    from clearhead.data.grammar.splits import share
+    from clearhead.data.grammar.splits import choose, read_english, share
     from clearhead.data.grammar.vocabulary import Draw, small
 
     rng, number = Draw.of(small(), crc32(f"labels {split} {seed}".encode())), 0

@@ -4,25 +4,30 @@
 |---|---|
 | `.fasta`, `.fa`, `.fna`, `.faa`, `.ffn`, `.fas` | sequences; a genome's chromosomes |
 | `.fastq`, `.fq` | reads; their quality values are not used |
-| `.rda` | a data frame of an R package: see `clearhead.data.rda` |
+| `.rda` | a data frame of an R package: mlbench's `DNA.rda`, kernlab's `promotergene.rda` |
 | `.csv`, `.tsv`, `.jsonl` | a column of sequences, a column of labels, perhaps names and folds |
 
 Where no column is named, the usual names are tried: see `Columns`.
+
+An `.rda` file holds a data frame with a column `Class` and a column for each position: a letter, or
+in mlbench's splice junctions three columns of 0 and 1 for each base (A 100, C 010, G 001, T 000).
 """
 
 import io
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from clearhead.data import rda
 from clearhead.data.fasta import ENDINGS, read_fasta
 from clearhead.data.lines import open_binary, read_lines
 from clearhead.data.table import KINDS, Row, kind_of, read_table, text_of
 from clearhead.errors import UserError
 
 READS = (".fastq", ".fq")
+R_DATA = (".rda", ".rdata")
+R_LABEL = "Class"
+BASE_OF = {"100": "A", "010": "C", "001": "G", "000": "T"}
 USUAL = {
     "sequence": ("sequence", "seq", "sequence56", "text"),
     "label": ("label", "labels", "class", "target", "fitness"),
@@ -75,13 +80,12 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
         found = _from_fasta(path)
     elif kind in READS:
         found = _from_fastq(path)
-    elif kind in rda.ENDINGS:
-        rows = rda.read_rda(path)
-        found = (Record(f"{path}, row {n}", str(n), text, label) for n, text, label in rows)
+    elif kind in R_DATA:
+        found = _from_r(path)
     else:
         raise UserError(
             f"{path}: the name does not tell the form; expected one of "
-            f"{', '.join((*ENDINGS, *READS, *KINDS, *rda.ENDINGS))}, perhaps with .gz"
+            f"{', '.join((*ENDINGS, *READS, *KINDS, *R_DATA))}, perhaps with .gz"
         )
     return _distinct(found, path)
 
@@ -169,6 +173,36 @@ def _from_fastq(path: str | Path) -> Iterator[Record]:
             f"{path}, after read {number}: {error}; expected four lines a read: @name, bases, +, "
             "qualities"
         ) from error
+
+
+def _from_r(path: str | Path) -> Iterator[Record]:
+    frame = _data_frame(path)
+    columns = [name for name in frame.columns if name != R_LABEL]
+    texts = ("".join(row) for row in frame[columns].astype(str).to_numpy().tolist())
+    for number, (text, label) in enumerate(zip(texts, frame[R_LABEL].astype(str), strict=True), 1):
+        sequence = _bases(text) if set(text) <= {"0", "1"} else text.upper()
+        yield Record(f"{path}, row {number}", str(number), sequence, label)
+
+
+def _data_frame(path: str | Path) -> Any:
+    try:
+        import rdata
+    except ImportError as error:
+        raise UserError(f"{path}: .rda needs rdata: pip install 'clearhead[bio]'") from error
+    try:
+        found = rdata.read_rda(path, default_encoding="ascii")
+    except Exception as error:  # the package raises many kinds for a damaged file
+        raise UserError(f"cannot read {path} as R data ({error}); copy it again") from error
+    frames = [value for value in found.values() if R_LABEL in getattr(value, "columns", ())]
+    if len(frames) != 1:
+        raise UserError(
+            f"{path} holds {', '.join(found)}; expected one data frame with a column {R_LABEL}"
+        )
+    return frames[0]
+
+
+def _bases(text: str) -> str:
+    return "".join(BASE_OF.get(text[i : i + 3], "N") for i in range(0, len(text), 3))
 
 
 def _distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:

@@ -3,18 +3,16 @@
 The grammar of translations draws a tree by rejection sampling, so that the probability of a
 sentence cannot be computed. This one has the same lexicon, inflection and balance of nouns, but is
 context-free: subject, tense, verb, object and place are drawn rule by rule, so the probability of
-each sentence is exact (`WeightedGrammar.probability`).
+each sentence is exact (`benchmarks/grammar_probability.py` computes it).
 """
 
 from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 
-from clearhead.data.grammar.bitext import words as split
 from clearhead.data.grammar.inflection import be, ing, past, third_person
 from clearhead.data.grammar.lexicon import Adjective, Tags, Verb, adjectives, adverbials, verbs
-from clearhead.data.weighted_grammar import WeightedGrammar
-from clearhead.data.weighted_phrases import MANY, ONE, Phrases
+from clearhead.data.weighted_grammar import MANY, ONE, Phrases, WeightedGrammar
 
 _PERSONS = {"I": (1, False), ONE: (3, False), MANY: (3, True)}
 _SMALL = frozenset({"small", "utensil", "readable", "toy", "fruit"})
@@ -173,10 +171,3 @@ def written(words: list[str]) -> str:
     for word in words[1:]:
         text += word if word in (".", "?", "'s") else f" {word}"
     return text[0].upper() + text[1:]
-
-
-def probability(sentence: str) -> float:
-    """The probability of a text: 0 if the grammar does not generate it."""
-    first, *rest = split(sentence)
-    beginnings = {first, first[0].lower() + first[1:]}  # "I" and names keep their capital
-    return sum(english_grammar().probability([begin, *rest]) for begin in sorted(beginnings))

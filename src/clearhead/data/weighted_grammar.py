@@ -1,31 +1,40 @@
-r"""Probabilistic context-free grammars: each sentence has a known probability.
+"""Probabilistic context-free grammars, and the rules of English noun phrases and places.
 
-A rule rewrites a symbol into words and symbols, and is chosen with its probability. The
-probability of a derivation is the product of its rules', that of a sentence the sum over its
-derivations (the inside algorithm, Baker 1979), and the mean of :math:`-\log p` over sentences is
-the entropy: no language model's cross-entropy can be lower (Shannon 1948).
+A rule rewrites a symbol into words and symbols, and is chosen with its probability, so each
+sentence has a known probability. The rules of phrases come from the grammar's own lexicon.
 """
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from itertools import accumulate, product
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from random import Random
 
+from clearhead.data.grammar.choose_phrase import NUMBERS, POSSESSIVES, attributes
+from clearhead.data.grammar.english import takes_an
+from clearhead.data.grammar.inflection import english_noun
+from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, names, nouns, prepositions
+from clearhead.data.grammar.vocabulary import adjective_weight, noun_weights, small
+
 Side = tuple[str, ...]
-Rules = Mapping[str, Sequence[tuple[float, Side]]]
-Ends = dict[int, float]
-Worth = Callable[[float, Side], float]
+Weighted = tuple[float, Side]
+Rules = Mapping[str, Sequence[Weighted]]
+ONE, MANY = "one", "many"
+PRONOUNS = {
+    "I": ((9, "I"),),
+    ONE: ((10, "he"), (10, "she")),
+    MANY: ((9, "you"), (6, "we"), (9, "they")),
+}
+_UNOWNED = frozenset({"human", "animal", "nature", "transit", "fixture"})
+_WITH_ADJECTIVE = 0.24
 
 
 class WeightedGrammar:
     """Rules whose weights are normalised for each symbol; a symbol without a rule is a word.
 
-    No symbol may contain itself and no side may be empty: there are finitely many sentences.
-
     Raises:
-        ValueError: a symbol contains itself, or has no rule with a weight, or an empty side.
+        ValueError: a symbol has no rule with a weight, or an empty side.
     """
 
     def __init__(self, rules: Rules, start: str = "S") -> None:
@@ -35,8 +44,6 @@ class WeightedGrammar:
             symbol: (list(accumulate(p for p, _ in sides))[:-1], [side[::-1] for _, side in sides])
             for symbol, sides in self.rules.items()
         }
-        self._depths: dict[str, int] = {}
-        self._measure(start, ())
 
     def sample(self, rng: Random) -> list[str]:
         """The words of one sentence."""
@@ -50,106 +57,143 @@ class WeightedGrammar:
                 words.append(symbol)
         return words
 
-    def probability(self, words: Sequence[str]) -> float:
-        """The probability of a sentence: the sum over its derivations; 0 if there is none."""
-        return _Inside(self, list(words)).ends(self.start, 0).get(len(words), 0.0)
 
-    def beginning(self, symbol: str, word: str) -> list[tuple[float, Side]]:
-        """The rules of a symbol that can begin with this word, with their probabilities."""
-        return self._by_first_word[symbol].get(word, [])
-
-    @cached_property
-    def derivation_entropy(self) -> float:
-        """The exact entropy of a derivation in nats; of a sentence too, unless it has several."""
-        return self._mean(lambda p, side: -math.log(p))
-
-    @cached_property
-    def mean_length(self) -> float:
-        """The exact mean number of words in a sentence."""
-        return self._mean(lambda p, side: sum(symbol not in self.rules for symbol in side))
-
-    def sentences(self, symbol: str | None = None) -> dict[Side, float]:
-        """Every sentence with its probability, by enumeration: for small grammars and symbols."""
-        if (symbol := symbol or self.start) not in self.rules:
-            return {(symbol,): 1.0}
-        found: dict[Side, float] = {}
-        for p, side in self.rules[symbol]:
-            parts = [self.sentences(part).items() for part in side]
-            for choice in product(*parts):  # one sentence of each part
-                words = tuple(word for part, _ in choice for word in part)
-                found[words] = found.get(words, 0.0) + p * math.prod(q for _, q in choice)
-        return found
-
-    def _mean(self, worth: Worth) -> float:
-        """The expected sum of `worth` over the rules of a derivation."""
-        means: dict[str, float] = {}
-        for symbol in sorted(self._depths, key=self._depths.__getitem__):  # parts come first
-            means[symbol] = sum(
-                p * (worth(p, side) + sum(means.get(part, 0.0) for part in side))
-                for p, side in self.rules[symbol]
-            )
-        return means[self.start]
-
-    @cached_property
-    def _by_first_word(self) -> dict[str, dict[str, list[tuple[float, Side]]]]:
-        table: dict[str, dict[str, list[tuple[float, Side]]]] = {}
-        for symbol in sorted(self._depths, key=self._depths.__getitem__):
-            table[symbol] = {}
-            for p, side in self.rules[symbol]:
-                for word in table.get(side[0], [side[0]]):
-                    table[symbol].setdefault(word, []).append((p, side))
-        return table
-
-    def _measure(self, symbol: str, above: Side) -> int:
-        """The number of levels below a symbol."""
-        if symbol not in self.rules:
-            return 0
-        if symbol in above:
-            raise ValueError(f"{symbol} contains itself")
-        if symbol not in self._depths:
-            parts = {part for _, side in self.rules[symbol] for part in side}
-            below = [self._measure(part, (*above, symbol)) for part in sorted(parts)]
-            self._depths[symbol] = 1 + max(below)
-        return self._depths[symbol]
-
-
-class _Inside:
-    """The inside algorithm over one sentence, from the start symbol down."""
-
-    def __init__(self, grammar: WeightedGrammar, words: list[str]) -> None:
-        self.grammar, self.words = grammar, words
-        self._known: dict[tuple[str, int], Ends] = {}
-
-    def ends(self, symbol: str, begin: int) -> Ends:
-        """The possible ends of a symbol that begins at `begin`, with their probabilities."""
-        word = self.words[begin] if begin < len(self.words) else ""
-        if symbol not in self.grammar.rules:
-            return {begin + 1: 1.0} if word == symbol else {}
-        if (symbol, begin) not in self._known:
-            found: Ends = {}
-            for p, side in self.grammar.beginning(symbol, word):
-                for end, inside in self._of_side(side, begin).items():
-                    found[end] = found.get(end, 0.0) + p * inside
-            self._known[symbol, begin] = found
-        return self._known[symbol, begin]
-
-    def _of_side(self, side: Side, begin: int) -> Ends:
-        reached = {begin: 1.0}
-        for symbol in side:
-            after: Ends = {}
-            for middle, p in reached.items():
-                for end, inside in self.ends(symbol, middle).items():
-                    after[end] = after.get(end, 0.0) + p * inside
-            if not after:
-                return after
-            reached = after
-        return reached
-
-
-def _normal(symbol: str, sides: Sequence[tuple[float, Side]]) -> list[tuple[float, Side]]:
+def _normal(symbol: str, sides: Sequence[Weighted]) -> list[Weighted]:
     """The rules with probabilities in place of weights; those of weight 0 are dropped."""
     kept = [(weight, side) for weight, side in sides if weight > 0]
     total = math.fsum(weight for weight, _ in kept)
     if not kept or not all(side for _, side in kept):
         raise ValueError(f"{symbol} has no rule with a weight, or one with an empty side")
     return [(weight / total, side) for weight, side in kept]
+
+
+class Phrases:
+    """Collects rules; every method adds what its symbol needs and returns the symbol."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, list[Weighted]] = defaultdict(list)
+        for name, _ in names():
+            self._add("<name>", 1, name)
+        for word in POSSESSIVES:
+            self._add("<my>", 1, word)
+        self._add("<my>", 3, "<name>", "'s")
+        for word in NUMBERS:
+            self._add("<number>", 1, word)
+
+    def _add(self, symbol: str, weight: float, *side: str) -> None:
+        self.rules[symbol].append((weight, side))
+
+    def subject(self, tags: Tags, number: str) -> str:
+        """A subject; for people a pronoun or a name half of the time."""
+        symbol = f"<subject {_key(tags)} {number}>"
+        if symbol not in self.rules:
+            if "human" in tags:
+                for weight, word in PRONOUNS[number]:
+                    self._add(symbol, weight, word)
+                self._add(symbol, 20 * (number == ONE), "<name>")
+                self._add(symbol, 4 * (number == MANY), "<name>", "and", "<name>")
+            if number in (ONE, MANY) and self.has(tags, number):
+                self._add(symbol, 20, self.nouns(tags, number))
+        return symbol
+
+    def object(self, tags: Tags) -> str:
+        """An object: a pronoun, a name or a noun."""
+        symbol = f"<object {_key(tags)}>"
+        if symbol not in self.rules:
+            if "human" in tags:
+                for word in ("him", "her", "them", "us"):
+                    self._add(symbol, 4, word)
+                self._add(symbol, 16, "<name>")
+            else:
+                self._add(symbol, 8, "it")
+                self._add(symbol, 5, "them")
+            self._add(symbol, 60, self.nouns(tags, ONE))
+            if self.has(tags, MANY):
+                self._add(symbol, 27, self.nouns(tags, MANY))
+        return symbol
+
+    def nouns(self, tags: Tags, number: str, sort: str = "any") -> str:
+        """A noun with one of the tags, and its determiner; `sort`: any, the or a."""
+        symbol = f"<{sort} {_key(tags)} {number}>"
+        if symbol not in self.rules:
+            for noun in _fitting(tags, number):
+                self._add(
+                    symbol, noun_weights(small())[noun.english], self._noun(noun, number, sort)
+                )
+        return symbol
+
+    @staticmethod
+    def has(tags: Tags, number: str) -> bool:
+        """Whether a noun has one of the tags in this number."""
+        return bool(_fitting(tags, number))
+
+    def _noun(self, noun: Noun, number: str, sort: str) -> str:
+        symbol = f"<{sort} {noun.english} {number}>"
+        if symbol in self.rules:
+            return symbol
+        form, plural = english_noun(noun, number == MANY), number == MANY
+        simple = not {"kin", "sport"} & noun.tags
+        fitting = attributes(small(), noun) if simple else ()
+        for weight, determiner in _determiners(noun, plural, sort):
+            share = _WITH_ADJECTIVE if fitting else 0.0
+            self._add(symbol, weight * (1 - share), *_before(determiner, form), form)
+            if fitting:
+                adjectives = self._adjectives(noun, fitting, determiner)
+                self._add(symbol, weight * share, *adjectives, form)
+        return symbol
+
+    def _adjectives(self, noun: Noun, fitting: Iterable[Adjective], determiner: str) -> Side:
+        """A determiner and an adjective, whose first sound selects a or an."""
+        kind = "a" if determiner == "a" else ""
+        symbol = f"<{kind} adjective {noun.english}>"
+        if symbol not in self.rules:
+            for adjective in fitting:
+                words = adjective.english.split()
+                before = _before("a", words[0]) if kind else ()
+                self._add(symbol, adjective_weight(small(), adjective), *before, *words)
+        return (symbol,) if kind or not determiner else (determiner, symbol)
+
+    def place(self, figure: str) -> str:
+        """A place for an `animate`, an `animate animal` or a `thing`."""
+        symbol = f"<place {figure}>"
+        if symbol not in self.rules:
+            for preposition in prepositions():
+                if preposition.when in figure.split():
+                    where = self.nouns(frozenset({preposition.slot}), ONE, "the")
+                    self._add(symbol, 1, *preposition.english, where)
+        return symbol
+
+
+def _fitting(tags: Tags, number: str) -> list[Noun]:
+    found = [noun for noun in nouns() if noun.tags & tags]
+    if number == MANY:
+        found = [noun for noun in found if not {"mass", "single", "sport"} & noun.tags]
+    return found
+
+
+def _determiners(noun: Noun, plural: bool, sort: str) -> list[tuple[float, str]]:
+    if "sport" in noun.tags:
+        return [(1, "")]
+    if "kin" in noun.tags:
+        return [(1, "<my>")]
+    mine = not _UNOWNED & noun.tags or {"pet", "known_person"} & noun.tags
+    the = [(42, "the"), (5, "these" if plural else "this"), (5, "those" if plural else "that")]
+    the += [(18, "<my>")] if mine else []
+    if "mass" in noun.tags:
+        a = [(35.0, "some")]
+    elif plural:
+        a = [(10, "some"), (12, "<number>"), (3, "many"), (2, "several")]
+    else:
+        a = [(26, "a")]
+    kinds: dict[str, list[tuple[float, str]]] = {"any": [*the, *a], "the": [*the], "a": [*a]}
+    return kinds[sort]
+
+
+def _before(determiner: str, following: str) -> Side:
+    if determiner == "a":
+        return ("an" if takes_an(following) else "a",)
+    return (determiner,) if determiner else ()
+
+
+def _key(tags: Tags) -> str:
+    return "+".join(sorted(tags))

@@ -8,13 +8,13 @@ import torch
 
 from clearhead.compare.proofs import verification as module
 from clearhead.compare.proofs.proof import Deviation, Proof
-from clearhead.compare.proofs.report import show
 from clearhead.compare.proofs.verification import (
     PEERS,
     Peer,
     Result,
     Verification,
     run_proofs,
+    show,
     verify,
 )
 from clearhead.errors import UserError
@@ -108,8 +108,8 @@ def test_a_requested_peer_that_is_missing_is_an_error_in_one_line() -> None:
 
 def test_every_module_of_proofs_belongs_to_a_peer() -> None:
     """Except the shared ones, and those whose proofs are part of another module's."""
-    shared = {"__init__", "proof", "report", "verification", "fixtures", "shared_weights"}
-    parts = {"training", "generation"}
+    shared = {"__init__", "proof", "verification", "fixtures", "shared_weights"}
+    parts = {"training"}
     files = {path.stem for path in Path(module.__file__).parent.glob("*.py")}
     assert files - shared - parts == {peer.module for peer in PEERS.values()}
 

@@ -14,7 +14,7 @@ from clearhead.data.grammar.lexicon import group_by_kind, read_table
 from clearhead.data.grammar.productions.carriers import carriers
 from clearhead.data.grammar.productions.carriers import parse as parse_carriers
 from clearhead.data.grammar.productions.slots import SLOTS
-from clearhead.data.grammar.sentences import WIDE_CONSTRUCTIONS
+from clearhead.data.grammar.splits import WIDE_CONSTRUCTIONS
 from clearhead.data.grammar.themes import FORMS, THEMES, parse, rows
 from clearhead.data.grammar.vocabulary import check_unique, small, wide
 from clearhead.errors import UserError

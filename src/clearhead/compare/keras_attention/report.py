@@ -15,14 +15,16 @@ from clearhead.compare.keras_attention import (
 )
 from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.proofs import keras as proofs
-from clearhead.compare.proofs.report import (
+from clearhead.compare.proofs.verification import (
     FORMAT_VERSION,
+    SEED,
     Format,
+    Result,
     json_rows,
     markdown_rows,
+    run_proofs,
     text_rows,
 )
-from clearhead.compare.proofs.verification import SEED, Result, run_proofs
 from clearhead.compare.results import markdown_table
 
 EQUAL = "Equal with converted weights: the largest absolute difference of any element"

@@ -1,4 +1,4 @@
-"""transformers: random models of four families, loaded from their files into ours.
+"""transformers: random models of four families, loaded from their files into ours; generation.
 
 Every weight is random (a new norm is all ones, a new bias all zeros), batches are padded, and the
 most likely token must be the same everywhere. Compared are logits, hidden states of every layer,
@@ -18,16 +18,20 @@ from torch import Tensor, nn
 
 from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.compare.environment import library
-from clearhead.compare.proofs import generation
 from clearhead.compare.proofs.exports import exported
 from clearhead.compare.proofs.proof import Deviation, Proof, gradient, largest_difference
+from clearhead.decoding import sampling
+from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.generation import generate
 from clearhead.explain.capture import capture
 from clearhead.export.exporting import quiet
+from clearhead.models import Gpt
 from clearhead.pretrained import from_pretrained
 from clearhead.pretrained.loading import family_of_config
 
 BOUND = 1e-5
 LENGTHS = (7, 24, 2, 19)
+TOKENS, PROMPTS = 200, (9, 17)  # generated tokens, and the lengths of the prompts
 SIZES = {"hidden_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4,
          "intermediate_size": 56, "max_position_embeddings": 24}  # fmt: skip
 
@@ -54,7 +58,10 @@ def proofs() -> Iterator[Proof]:
     ):
         find = partial(family, run)
         yield Proof(f"{ours}, weights from its files", theirs, "float32", BOUND, find)
-    yield from generation.proofs()
+    ours = f"Gpt, {TOKENS} greedy tokens of 2 prompts, with a cache"
+    yield Proof(ours, "GPT2LMHeadModel.generate", "float32", 0.0, greedy)
+    ours = "temperature, top-k, top-p, min-p, repetition penalty"
+    yield Proof(ours, "its logits processors", "float32", 0.0, filters)
     yield exported("huggingface", "transformers generate")
 
 
@@ -119,14 +126,6 @@ def _both(model: Any, folder: Path) -> tuple[Any, Any]:
     return from_pretrained(folder), theirs
 
 
-def _one_stack(
-    models: tuple[Any, Any], ours: Tensor, theirs: Any, states: list[Tensor], real: Tensor
-) -> Outputs:
-    expected = [state[real] for state in theirs.hidden_states]
-    logits = ours[real], theirs.logits[real]
-    return Outputs(models, logits, list(zip(states, expected, strict=True)))
-
-
 def _padded_ids(vocabulary: int, pad_id: int, lengths: tuple[int, ...] = LENGTHS) -> Tensor:
     ids = torch.full((len(lengths), max(lengths)), pad_id)
     for row, length in enumerate(lengths):
@@ -134,17 +133,32 @@ def _padded_ids(vocabulary: int, pad_id: int, lengths: tuple[int, ...] = LENGTHS
     return ids
 
 
+def _one_stack(
+    models: tuple[Any, Any],
+    ids: Tensor,
+    pad_id: int,
+    paths: tuple[str, str],
+    segments: Tensor | None = None,
+) -> Outputs:
+    """Both models on the same ids; `paths` are those of `_with_states`."""
+    ours, theirs = models
+    real, given = ids != pad_id, {} if segments is None else {"token_type_ids": segments}
+    hidden, states = _with_states(
+        ours, lambda: ours(ids, padding_mask(ids, pad_id), *given.values()), real, *paths
+    )
+    result = theirs(ids, attention_mask=real.long(), output_hidden_states=True, **given)
+    head = ours.logits if isinstance(ours, Gpt) else ours.heads["masked_lm"]
+    expected = [state[real] for state in result.hidden_states]
+    logits = head(hidden)[real], result.logits[real]
+    return Outputs(models, logits, list(zip(states, expected, strict=True)))
+
+
 def bert(folder: Path) -> Outputs:
     """With segments."""
     peers = library("transformers")
-    ours, theirs = _both(peers.BertForMaskedLM(peers.BertConfig(vocab_size=99, **SIZES)), folder)
+    models = _both(peers.BertForMaskedLM(peers.BertConfig(vocab_size=99, **SIZES)), folder)
     ids = _padded_ids(99, 0)
-    real, segments = ids != 0, torch.randint(0, 2, ids.shape)
-    hidden, states = _with_states(
-        ours, lambda: ours(ids, padding_mask(ids, 0), segments), real, "embeddings", "encoder"
-    )
-    expected = theirs(ids, real.long(), segments, output_hidden_states=True)
-    return _one_stack((ours, theirs), ours.heads["masked_lm"](hidden), expected, states, real)
+    return _one_stack(models, ids, 0, ("embeddings", "encoder"), torch.randint(0, 2, ids.shape))
 
 
 def gpt(folder: Path) -> Outputs:
@@ -154,14 +168,8 @@ def gpt(folder: Path) -> Outputs:
         vocab_size=99, n_embd=40, n_layer=3, n_head=4, n_positions=24, n_inner=56,
         bos_token_id=2, eos_token_id=2,
     )  # fmt: skip
-    ours, theirs = _both(peers.GPT2LMHeadModel(config), folder)
-    ids = _padded_ids(99, 0)
-    real = ids != 0
-    hidden, states = _with_states(
-        ours, lambda: ours(ids, padding_mask(ids, 0)), real, "positions", "decoder"
-    )
-    expected = theirs(ids, attention_mask=real.long(), output_hidden_states=True)
-    return _one_stack((ours, theirs), ours.logits(hidden), expected, states, real)
+    models = _both(peers.GPT2LMHeadModel(config), folder)
+    return _one_stack(models, _padded_ids(99, 0), 0, ("positions", "decoder"))
 
 
 def esm(folder: Path) -> Outputs:
@@ -171,15 +179,10 @@ def esm(folder: Path) -> Outputs:
         vocab_size=33, mask_token_id=32, pad_token_id=1, position_embedding_type="rotary",
         token_dropout=True, emb_layer_norm_before=False, **SIZES,
     )  # fmt: skip
-    ours, theirs = _both(peers.EsmForMaskedLM(config), folder)
+    models = _both(peers.EsmForMaskedLM(config), folder)
     ids = _padded_ids(33, 1)
     ids[1, 5:9] = ids[3, 2] = 32
-    real = ids != 1
-    hidden, states = _with_states(
-        ours, lambda: ours(ids, padding_mask(ids, 1)), real, "embed", "encoder"
-    )
-    expected = theirs(ids, real.long(), output_hidden_states=True)
-    return _one_stack((ours, theirs), ours.heads["masked_lm"](hidden), expected, states, real)
+    return _one_stack(models, ids, 1, ("embed", "encoder"))
 
 
 def marian(folder: Path) -> Outputs:
@@ -208,3 +211,52 @@ def marian(folder: Path) -> Outputs:
     expected += [state[whole] for state in result.decoder_hidden_states]
     logits = ours.projection_layer.logits(hidden).flatten(0, 1), result.logits.flatten(0, 1)
     return Outputs((ours, theirs), logits, list(zip([*encoded, *decoded], expected, strict=True)))
+
+
+def greedy() -> Deviation:
+    """Prompts of two lengths in one batch of ours, one by one in theirs; differing tokens."""
+    peers = library("transformers")
+    config = peers.GPT2Config(
+        vocab_size=199, n_embd=40, n_layer=3, n_head=4, n_positions=230, bos_token_id=2,
+        eos_token_id=2,
+    )  # fmt: skip
+    theirs = peers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
+        library("transformers.utils.logging").disable_progress_bar()
+        for parameter in theirs.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.05)
+        theirs.save_pretrained(Path(folder))
+        ours = from_pretrained(folder)
+    assert isinstance(ours, Gpt)
+    prompts = [torch.randint(3, 199, (length,)).tolist() for length in PROMPTS]
+    options = SamplingOptions(max_new_tokens=TOKENS, temperature=0, ignore_eos=True)
+    different = 0
+    for prompt, found in zip(prompts, generate(ours, prompts, options), strict=True):
+        ids = torch.tensor([prompt])
+        expected = theirs.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=TOKENS, do_sample=False,
+            eos_token_id=None, pad_token_id=0,
+        )[0, len(prompt) :].tolist()  # fmt: skip
+        different += sum(a != b for a, b in zip(found.ids, expected, strict=True))
+    total = TOKENS * len(prompts)
+    note = f"{total - different} of {total} tokens are the same"
+    return Deviation(0.0, None, different, note)
+
+
+def filters() -> Deviation:
+    """All filters on the same logits, one after the other, in their order."""
+    process = library("transformers.generation.logits_process")
+    options = SamplingOptions(temperature=0.8, top_k=60, top_p=0.9, min_p=0.02)
+    logits, earlier = torch.randn(7, 211) * 3, torch.randint(0, 211, (7, 13))
+    expected = logits
+    for theirs in (
+        process.RepetitionPenaltyLogitsProcessor(1.2), process.TemperatureLogitsWarper(0.8),
+        process.TopKLogitsWarper(60), process.TopPLogitsWarper(0.9), process.MinPLogitsWarper(0.02),
+    ):  # fmt: skip
+        expected = theirs(earlier, expected)
+    seen = torch.zeros(7, 211, dtype=torch.bool).scatter_(1, earlier, True)
+    found = sampling.warped(sampling.repetition_penalty(logits, seen, 1.2), options)
+    different = int((found.isinf() != expected.isinf()).sum())
+    kept = ~(found.isinf() | expected.isinf())
+    note = f"{int(kept.sum())} of {kept.numel()} tokens remain possible"
+    return Deviation(largest_difference([(found[kept], expected[kept])]), None, different, note)

@@ -10,12 +10,12 @@ from .vocabulary import Draw, Lexicon, adjective_weight, noun_weights
 
 Weights = tuple[tuple[str, float], ...]
 
-_POSSESSIVES = ("my", "your", "his", "her", "our", "their")
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+POSSESSIVES = ("my", "your", "his", "her", "our", "their")
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _GROUPS = {
-    "possessive": _POSSESSIVES,
+    "possessive": POSSESSIVES,
     "demonstrative": ("this", "that"),
-    "number": _NUMBERS,
+    "number": NUMBERS,
     "quantity": ("many", "several"),
 }
 _MASS = (("the", 45), ("a", 35), ("possessive", 14), ("demonstrative", 6))
@@ -93,7 +93,7 @@ def common(rng: Draw, noun: Noun, only: frozenset[str] = frozenset()) -> NounPhr
     """A noun phrase around `noun`; `only` limits the kinds of determiner."""
     name = determiner_name(rng, noun, only)
     fixed = {"mass", "single"} & noun.tags
-    counted = name in (*_NUMBERS, *_GROUPS["quantity"])
+    counted = name in (*NUMBERS, *_GROUPS["quantity"])
     always = "plural" in noun.tags
     plural = always or counted or (not fixed and rng.random() < _PLURAL_RATE)
     np = NounPhrase(
@@ -135,7 +135,7 @@ def subject(rng: Draw, tags: Tags) -> NounPhrase:
 
 def owned(rng: Draw, np: NounPhrase) -> NounPhrase:
     """Sometimes replace a possessive by a possessor: `Paul's sister`, `the teacher's car`."""
-    possessive = np.determiner and np.determiner.name in _POSSESSIVES and not np.adjective
+    possessive = np.determiner and np.determiner.name in POSSESSIVES and not np.adjective
     if possessive and rng.random() < 0.35:
         np.determiner = None
         if rng.random() < 0.7:

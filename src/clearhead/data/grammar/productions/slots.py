@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import english, french
-from ..choose_phrase import choose_noun
+from ..choose_phrase import NUMBERS, choose_noun
 from ..lexicon import Determiner, Noun, determiners
 from ..syntax import NounPhrase
 from ..vocabulary import Draw
@@ -15,7 +15,6 @@ _MEASURES = (
     "body_weight", "load", "portion", "span", "distance", "length", "weight", "memory", "speed",
     "volume", "surface", "power", "territory", "energy", "frequency", "moment", "dose", "tiny",
 )  # fmt: skip
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ARTICLES = ("the", "a", "this", "my", "your", "each")
 
 
@@ -30,7 +29,7 @@ def several(rng: Draw, tag: str) -> Filling:
     noun = _singular(rng, tag)
     while "mass" in noun.tags or "unique" in noun.tags:
         noun = _singular(rng, tag)
-    number = _determiner(rng.choice(_NUMBERS))
+    number = _determiner(rng.choice(NUMBERS))
     return _filled(NounPhrase(plural=True, feminine=noun.feminine, noun=noun, determiner=number))
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.quality.contest import POINTS, Contest, Limits
+from benchmarks.quality.points import Point, read_points
+from benchmarks.quality.sides import ClearheadSide, SharedTask, TorchSide
 from clearhead.blocks import decoder_mask, padding_mask, shift_right
-from clearhead.compare.quality.contest import POINTS, Contest, Limits
-from clearhead.compare.quality.points import Point, read_points
-from clearhead.compare.quality.sides import ClearheadSide, SharedTask, TorchSide
 from clearhead.models import Transformer
 from clearhead.training.recipe_file import load_recipe
 from clearhead.training.translation_recipe import TranslationRecipe

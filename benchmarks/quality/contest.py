@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from clearhead.compare.quality.points import Point, append_point, read_points
-from clearhead.compare.quality.sides import (
+from benchmarks.quality.points import Point, append_point, read_points
+from benchmarks.quality.sides import (
     ClearheadSide,
     GreedyBleu,
     SharedTask,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.compare.quality.points import Point, append_point, ratio, read_points, time_to
+from benchmarks.quality.points import Point, append_point, ratio, read_points, time_to
 
 OURS = [
     Point("clearhead", 10 * n, 100 * n, 60.0 * n, bleu) for n, bleu in enumerate((3, 20, 44), 1)
