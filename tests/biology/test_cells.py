@@ -1,5 +1,6 @@
 """Cells: rank values by Geneformer's rule, counts recognised, known layouts load."""
 
+import json
 import sys
 import types
 from pathlib import Path
@@ -117,11 +118,7 @@ def test_symbols_where_ensembl_ids_are_needed_are_one_line() -> None:
 
 def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
     data = write(tmp_path / "cells.h5ad", counts(80))
-    values: dict[str, Any] = {
-        "data": {"train": str(data), "domain": "cells"},
-        "model": {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24},
-        "run": {"steps": 60, "members": 1, "eval_every": 30},
-    }
+    values = small(data, steps=60, eval_every=30)
     best = training.start(training.resolve(values), tmp_path / "run")
     predictor = Predictor.from_pretrained(best, "cells")
     test = list(read(write(tmp_path / "test.h5ad", counts(30, 1)), Columns(), "cells"))
@@ -133,26 +130,51 @@ def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
     assert all(shift.distance > 0 for shift in shifts)
 
 
-def test_several_members_would_have_different_genes_and_are_refused(tmp_path: Path) -> None:
-    data = write(tmp_path / "cells.h5ad", counts(40))
-    values = {"data": {"train": str(data), "domain": "cells"}, "run": {"members": 2}}
-    with pytest.raises(UserError, match=r"run\.members is 2, but cells are read by one model"):
-        training.start(training.resolve(values), tmp_path / "run")
+def test_members_share_their_genes_and_medians(tmp_path: Path) -> None:
+    """Each holds out other cells, and some genes are expressed by one cell alone."""
+    matrix = counts(40)
+    matrix[:, 10:] = 0
+    matrix[np.arange(27), np.arange(10, 37)] = 3
+    data = write(tmp_path / "cells.h5ad", matrix)
+    best = training.start(training.resolve(small(data, members=3)), tmp_path / "run")
+    every = [load_model(path) for path in sorted(best.glob("member-*"))]
+    assert len({cell_names(tmp_path / "run" / f"run-{n}") for n in (1, 2, 3)}) == 3
+    assert all(one.vocabulary.tokens == every[0].vocabulary.tokens for one in every)
+    assert all(one.vocabulary.cut == every[0].vocabulary.cut for one in every)
+    cells = list(read(data, Columns(), "cells"))
+    assert every[0].vocabulary.cut.medians == fit_medians(cell.sequence for cell in cells)
+    predictor = Predictor.from_pretrained(best, "cells")
+    alone = [
+        Predictor(one._replace(temperature=predictor.loaded.temperature)).scores(cells)
+        for one in every
+    ]
+    assert np.allclose(predictor.scores(cells), np.mean(alone, axis=0))
 
 
 def test_medians_come_from_training_cells_alone(tmp_path: Path) -> None:
+    """Cells given for validation have no part in them; a resumed run has the same medians."""
     data = write(tmp_path / "cells.h5ad", counts(40))
-    values: dict[str, Any] = {
+    dev = write(tmp_path / "dev.h5ad", 2 * counts(20, 1))
+    wanted = small(data)
+    wanted["data"]["dev"] = str(dev)
+    best = training.start(training.resolve(wanted), tmp_path / "run")
+    medians = fit_medians(record.sequence for record in read(data, Columns(), "cells"))
+    assert load_model(best).vocabulary.cut.medians == medians
+    assert load_model(training.resume(tmp_path / "run")).vocabulary.cut.medians == medians
+
+
+def small(data: Path, **run: Any) -> dict[str, Any]:
+    return {
         "data": {"train": str(data), "domain": "cells"},
         "model": {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24},
-        "run": {"steps": 2, "members": 1},
+        "run": {"steps": 2, "members": 1} | run,
     }
-    best = training.start(training.resolve(values), tmp_path / "run")
-    vocabulary = load_model(best).vocabulary
-    kept = (tmp_path / "run" / "data" / "train.jsonl").read_text(encoding="utf-8")
-    train = [r for r in read(data, Columns(), "cells") if f'"{r.name}"' in kept]
-    assert len(train) < 40
-    assert vocabulary.cut.medians == fit_medians(record.sequence for record in train)
+
+
+def cell_names(run: Path) -> str:
+    """Of the cells that a run learns from."""
+    kept = (run / "data" / "train.jsonl").read_text(encoding="utf-8")
+    return " ".join(json.loads(line)["name"] for line in kept.splitlines())
 
 
 @torch.no_grad()

@@ -13,11 +13,13 @@ from clearhead.biology.benchmark import Plan, benchmark
 from clearhead.biology.calibration import WEIGHTS
 from clearhead.biology.dna.alphabet import reverse_complement
 from clearhead.biology.linear_part import PairWeights
+from clearhead.biology.model import load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.models.weights import read_tensors
 from clearhead.training import session
+from clearhead.training.recipe_file import load_recipe
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples
 from tests.biology.synthetic import write_genome, write_numbers, write_promoters, write_states
@@ -82,6 +84,26 @@ def test_members_are_averaged(tmp_path: Path) -> None:
     ]
     assert np.allclose(predictor.scores([record])[0], np.mean(alone, axis=0))
     assert not np.allclose(*alone)
+
+
+def test_members_share_learned_tokens_and_the_scale_of_numbers(tmp_path: Path) -> None:
+    """What is fitted on training data is fitted once, not on what each member learns from."""
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    pieces = {"kind": "bpe", "size": 40}
+    run = {"members": 2, "steps": 2}
+    trained(tmp_path / "bpe", values(data, run=run, tokens=pieces))
+    numbers = write_numbers(tmp_path / "numbers.csv", 60)
+    trained(tmp_path / "numbers", values(numbers, run=run))
+    for root in (tmp_path / "bpe", tmp_path / "numbers"):
+        one, other = (load_model(root / "best" / f"member-{n}") for n in (1, 2))
+        assert one.vocabulary.tokens == other.vocabulary.tokens
+        assert one.vocabulary.cut == other.vocabulary.cut
+        assert one.config.scale == other.config.scale
+    resumed: Any = session.resume(
+        tmp_path / "numbers" / "run-1", load_recipe(str(tmp_path / "numbers/run-1/config.yaml"))
+    )
+    resumed.run.release()
+    assert resumed.task.model.config.scale == one.config.scale
 
 
 def test_the_regression_of_pairs_gets_one_of_the_weights(tmp_path: Path) -> None:

@@ -26,6 +26,16 @@ class Parts(NamedTuple):
     dev: list[Record]
     labels: list[str]  # none for numbers
     answer: Answer
+    split_off: bool = False  # dev was held out of the training data; another seed holds out others
+
+    @property
+    def training_data(self) -> list[Record]:
+        """The training data before any record was held out: the same for every seed.
+
+        Vocabulary, medians and the scale of numbers are fitted on them, so that all members of a
+        run share these.
+        """
+        return [*self.train, *self.dev] if self.split_off else self.train
 
 
 def read_parts(data: BiologyData, seed: int) -> Parts:
@@ -45,10 +55,15 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     dev = [r for r in records if r.split in DEV]
     if data.dev:
         dev = read_labelled(data.dev, columns, data.domain)
-    elif not dev:
-        train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")
     labels = [] if answer == "number" else classes_of(train, answer)
-    return Parts(train, dev, labels, answer)
+    if split_off := not dev:
+        train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")
+    return Parts(train, dev, labels, answer, split_off)
+
+
+def is_split_off(data: BiologyData, dev: Iterable[Record]) -> bool:
+    """Whether validation records were held out by a seed, not given as a file or by a column."""
+    return not data.dev and all(record.split not in DEV for record in dev)
 
 
 def kind_of_answer(records: Sequence[Record]) -> Answer:

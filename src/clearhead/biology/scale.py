@@ -11,7 +11,7 @@ Scale = tuple[float, float, float]  # mean, deviation, what is added before the 
 
 
 def scale_of(parts: Parts, logarithm: str) -> Scale:
-    """The scale of numbers in training: see `standardised`; neutral for classes.
+    """The scale of numbers in the training data: see `standardised`; neutral for classes.
 
     The logarithm makes effects that multiply each other add up, as those of mutations do. It is
     taken of numbers with a long right tail (skewness above 1); what is added to them first is a
@@ -19,7 +19,7 @@ def scale_of(parts: Parts, logarithm: str) -> Scale:
     """
     if parts.labels:
         return 0.0, 1.0, 0.0
-    values = np.array(numbers_of(parts.train))
+    values = np.sort(numbers_of(parts.training_data))  # sums do not depend on the order
     deviations = (values - values.mean()) / (values.std() or 1.0)
     skewed = values.min() >= 0 and (deviations**3).mean() > 1
     taken = logarithm == "yes" or (logarithm == "auto" and skewed)

@@ -14,7 +14,14 @@ from torch import Tensor
 from clearhead.biology.answering import scores_of
 from clearhead.biology.building import new_model
 from clearhead.biology.domains import DOMAINS
-from clearhead.biology.examples import Encoder, Parts, both_strands, numbers_of, read_parts
+from clearhead.biology.examples import (
+    Encoder,
+    Parts,
+    both_strands,
+    is_split_off,
+    numbers_of,
+    read_parts,
+)
 from clearhead.biology.linear_part import PairWeights, PositionWeights
 from clearhead.biology.model import SequenceModel, load_model, save_model
 from clearhead.biology.recipe import BiologyRecipe
@@ -154,7 +161,8 @@ class LabelledSequences:
     def _parts(self, run: RunDirectory) -> Parts:
         if run.resumable:
             kept = load_examples(run, Record)
-            return Parts(*kept, self.recipe.data.answer)
+            data = self.recipe.data
+            return Parts(*kept, data.answer, is_split_off(data, kept.dev))
         parts = read_parts(self.recipe.data, self.recipe.run.seed)
         save_examples(Examples(parts.train, parts.dev, parts.labels), run)
         return parts
@@ -162,7 +170,7 @@ class LabelledSequences:
     def _vocabulary(self, run: RunDirectory) -> Vocabulary:
         if run.resumable:
             return Vocabulary.load(run.data)
-        sequences = (record.sequence for record in self.parts.train)
+        sequences = (record.sequence for record in self.parts.training_data)
         rules = DOMAINS[self.recipe.data.domain]
         vocabulary = rules.vocabulary(self.recipe.tokens, sequences)
         if self.recipe.model.path:

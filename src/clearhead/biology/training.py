@@ -107,10 +107,7 @@ def _merged(below: Values, above: Values) -> Values:
 def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
     """Train every member and calibrate them; returns the directory of the finished model.
 
-    Each member has its own seed, and its own records held out.
-
-    Raises:
-        UserError: several members for cells, of which each would have its own genes.
+    Each member has its own seed and its own held-out records; all share one vocabulary.
     """
     best = root / "best"
     if recipe.run.members == 1:
@@ -119,9 +116,6 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
         weigh_pairs([root])
         calibrate([root], best)
         return best
-    if recipe.data.domain == "cells":  # each would read cells by the genes of its own records
-        count = recipe.run.members
-        raise UserError(f"run.members is {count}, but cells are read by one model: set it to 1")
     if not resume:
         _begin(recipe, root)
     runs = [root / f"run-{number}" for number in range(1, recipe.run.members + 1)]
