@@ -197,7 +197,7 @@ def test_a_kill_leaves_no_unfinished_picture(
 ) -> None:
     from matplotlib.figure import Figure
 
-    from clearhead.training.curves import draw_curves
+    from clearhead.training.reporter import draw_curves
 
     def killed(self: object, *given: object, **more: object) -> None:
         raise Killed
