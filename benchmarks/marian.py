@@ -1,28 +1,37 @@
-"""Translation with OPUS-MT's sizes: tokens per second, ours against transformers.
+"""Translation with OPUS-MT's sizes: tokens per second, ours against transformers and CTranslate2.
 
     python benchmarks/marian.py [--rows 1 32] [--beams 1 4] [--tokens 32] [--rounds 5]
 
 Same random weights on both sides, sources of random ids, every translation equally long, every
 candidate once per round, rounds in alternating order; ratios are computed round by round, their
-median shown. Theirs computes in float32; ours in float32 and int8 with the native engine, in
-float32 with the readable one.
+median shown. transformers computes in float32; CTranslate2 and our native engine in float32 and
+int8; our readable engine in float32. CTranslate2 runs with all cores on one batch and, where there
+are several sentences, also with one batch per core; the faster of the two is compared.
 """
 
 import argparse
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import ctranslate2
 import torch
 import transformers
+from ctranslate2.converters.transformers import BartLoader, MarianMTLoader
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
 from clearhead.compare.environment import describe_machine
-from clearhead.compare.results import Benchmark, Results, as_markdown
+from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
+from clearhead.compare.timing import Measurements, fastest
 from clearhead.decoding import DecodingOptions, Engine, ReadableEngine
 from clearhead.decoding.native import NativeEngine
-from clearhead.decoding.precision import use_threads
+from clearhead.decoding.precision import kept_threads, use_threads
 from clearhead.models.marian import Marian
 from clearhead.models.native import native_model
+
+CTRANSLATE2, TARGET = "CTranslate2", 2.0  # the target holds for one sentence at a time
+PRECISIONS = ("float32", "int8")
 
 SIZES: dict[str, dict[str, int]] = {
     # opus-mt-en-fr: 6 + 6 layers, 512 wide, 59,514 tokens: 75 M parameters
@@ -65,6 +74,61 @@ def models(size: str) -> tuple[Any, Marian]:
     return theirs, ours
 
 
+class Loader(MarianMTLoader):  # type: ignore[misc]
+    """CTranslate2's own converter, except that decoding begins with the embedding of padding.
+
+    In OPUS models that embedding is zero, and the converter removes it. Here it is random.
+    """
+
+    def _remove_pad_weights(self, spec: Any) -> None:
+        pass
+
+    def set_decoder(self, spec: Any, decoder: Any) -> None:
+        BartLoader.set_decoder(self, spec, decoder)
+
+
+def convert(theirs: Any, directory: Path) -> None:
+    """Write the model in CTranslate2's format; the pieces of the vocabulary are its ids."""
+    spec, config = Loader().get_model_spec(theirs), theirs.config
+    pieces = [str(i) for i in range(config.vocab_size)]
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.unk_token = spec.config.decoder_start_token = pieces[config.pad_token_id]
+    spec.config.bos_token = spec.config.eos_token = pieces[config.eos_token_id]
+    spec.validate()
+    spec.optimize(quantization="float32")
+    spec.save(str(directory))
+
+
+def ctranslate2_writers(
+    theirs: Any, sources: Ids, tokens: int, beams: int
+) -> Iterator[tuple[str, Writer]]:
+    """In every precision, with every arrangement of threads."""
+    threads, pad = torch.get_num_threads(), str(theirs.config.pad_token_id)
+    several = len(sources) > 1 and threads > 1
+    with TemporaryDirectory() as folder:
+        convert(theirs, Path(folder))
+        for precision in PRECISIONS:
+            for workers in (1, threads) if several else (1,):
+                with kept_threads():  # it sets OpenMP's number of threads for the whole process
+                    inner = ctranslate2.Translator(
+                        folder, compute_type=precision, inter_threads=workers,
+                        intra_threads=threads // workers,
+                    )  # fmt: skip
+
+                def write(sources: Ids, inner: Any = inner, workers: int = workers) -> Ids:
+                    results = inner.translate_batch(
+                        [list(map(str, ids)) for ids in sources], beam_size=beams,
+                        max_decoding_length=tokens, min_decoding_length=tokens - 1,
+                        max_batch_size=-(-len(sources) // workers), suppress_sequences=[[pad]],
+                        return_end_token=True,
+                    )  # fmt: skip
+                    return [list(map(int, result.hypotheses[0])) for result in results]
+
+                parallel = f", {workers} batches in parallel" if workers > 1 else ""
+                yield f"{CTRANSLATE2}, {precision}{parallel}", Writer(write, sources)
+
+
 def writers(
     pair: tuple[Any, Marian], sources: Ids, tokens: int, beams: int
 ) -> Iterator[tuple[str, Writer]]:
@@ -81,8 +145,12 @@ def writers(
         return [row[1:] for row in written.tolist()]
 
     yield THEIRS, Writer(write, sources)
-    options = DecodingOptions(beam_size=beams, max_length=tokens, min_length=tokens - 1)
-    for precision in ("float32", "int8"):
+    yield from ctranslate2_writers(theirs, sources, tokens, beams)
+    options = DecodingOptions(
+        beam_size=beams, max_length=tokens, min_length=tokens - 1, early_stopping=True,
+        scores=False,
+    )  # fmt: skip
+    for precision in PRECISIONS:
         native = NativeEngine(
             ours.config, native_model(ours, precision == "int8"), torch.get_num_threads()
         )
@@ -102,7 +170,20 @@ def one_benchmark(
     most = pair[1].config.tgt_vocab_size - 1
     sources = [[*row, 0] for row in torch.randint(1, most, (rows, tokens - 1)).tolist()]
     title = f"Batch {rows}, beam {beams}, {tokens} tokens in, {tokens} out"
-    return benchmark(title, dict(writers(pair, sources, tokens, beams)), rounds, _note)
+    target = TARGET if rows == 1 else None
+
+    def against_ctranslate2(found: Measurements) -> list[Comparison]:
+        best = {
+            precision: fastest(found, f"{CTRANSLATE2}, {precision}") for precision in PRECISIONS
+        }
+        return [
+            Comparison(f"{OURS}, native, {precision}", name, target)
+            for precision, name in best.items()
+            if name
+        ]
+
+    candidates = dict(writers(pair, sources, tokens, beams))
+    return benchmark(title, candidates, rounds, _note, against_ctranslate2)
 
 
 def _note(found: Ids, expected: Ids) -> str:

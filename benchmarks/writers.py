@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from clearhead.compare.results import Benchmark, Comparison
-from clearhead.compare.timing import Candidate, measure
+from clearhead.compare.timing import Candidate, Measurements, measure
 from clearhead.export.exporting import quiet
 from clearhead.pretrained import from_pretrained
 
@@ -44,9 +44,16 @@ def same_weights(theirs: Any, noise: float) -> tuple[Any, Any]:
 
 
 def benchmark(
-    title: str, writers: dict[str, Writer], rounds: int, note: Callable[[Ids, Ids], str]
+    title: str,
+    writers: dict[str, Writer],
+    rounds: int,
+    note: Callable[[Ids, Ids], str],
+    others: Callable[[Measurements], list[Comparison]] = lambda found: [],
 ) -> Benchmark:
-    """Time all; `note` describes the agreement of tokens with those of transformers."""
+    """Time all; `note` describes the agreement of tokens with those of transformers.
+
+    Everything is compared with transformers; `others` adds comparisons.
+    """
     candidates = [Candidate(name, run) for name, run in writers.items()]
     found = measure(candidates, rounds, progress=print)
     expected = writers[THEIRS].found
@@ -54,7 +61,7 @@ def benchmark(
     comparisons = [
         Comparison(name, THEIRS, TARGET if "float32" in name else None)
         for name in found
-        if name != THEIRS
-    ]
+        if name.startswith(OURS)
+    ] + others(found)
     notes = {name: text for name, text in notes.items() if text}
     return Benchmark(title, "tokens/s", found, comparisons, notes)

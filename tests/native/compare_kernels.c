@@ -47,7 +47,7 @@ static void compare_products(void) {
                     for (int i = 0; i < rows; i++) scales[i] = both[k]->quantize(x + i * IN, IN, x8 + i * IN);
                     memset(shift, 0, sizeof shift);
                     for (int i = 0; i < IN * BLOCK; i++) shift[i % (4 * BLOCK) / 4] += both[k]->offset * weight8[i];
-                    const Linear w = {IN, BLOCK, bias, weight, half, weight8, scale, shift};
+                    const Linear w = {IN, BLOCK, bias, weight, half, weight8, scale, shift, NULL};
                     const Rows in = kind == 1 ? (Rows){NULL, x8, scales, rows, IN} : (Rows){x, NULL, NULL, rows, IN};
                     for (int i = 0; i < ROWS * BLOCK; i++) y[k][i] = (float)i;
                     if (kind == 0) both[k]->linear_float(&in, &w, 0, e, y[k], BLOCK);
@@ -132,9 +132,9 @@ static void compare_the_rest(void) {
         compare("sum", out[0], out[1], IN, 1e-6f);
     }
     for (int k = 0; k < 2; k++) {
-        Best best = {5, 0, tokens[k], logits[k], -INFINITY, 0.0f};
+        Best best = {5, 0, tokens[k], logits[k], -INFINITY, {0.0f}};
         for (int block = 0; block < IN / BLOCK; block++) both[k]->collect(x + block * BLOCK, block * BLOCK, 1, &best);
-        sums[k] = best.max + logf(best.sum);
+        sums[k] = log_sum_exp(&best);
     }
     compare("log-sum-exp", sums, sums + 1, 1, 1e-5f);
     compare("largest logits", logits[0], logits[1], 5, 0.0f);

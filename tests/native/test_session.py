@@ -1,16 +1,27 @@
 """Decoding position by position gives what one call with all positions gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhead.models.native import native_model
+from clearhead.models.gpt import Gpt
+from clearhead.models.native import FAMILIES, native_model
 from clearhead.native.model import NativeModel
 from clearhead.native.session import Session
 from clearhead.native.weights import Floats
 from tests.native.library import KERNELS
-from tests.native.models import SRC_LEN, TGT_LEN, TGT_VOCAB, gpt, random_sources, translator
+from tests.native.models import (
+    SRC_LEN,
+    TGT_LEN,
+    TGT_VOCAB,
+    gpt,
+    in_float16,
+    random_sources,
+    translator,
+)
 
 KINDS = ["pre-norm", "post-norm", "Marian", "GPT-2"]
 
@@ -120,3 +131,31 @@ def test_likeliest_tokens_and_log_probabilities_follow_from_the_logits(
     log_sum = largest[:, 0] + np.log(np.exp(logits - largest).sum(axis=1))
     expected = logits[np.arange(12), wanted] - log_sum
     np.testing.assert_allclose(session.log_probabilities(wanted), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 1e9, 1e30])
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_the_likeliest_token_of_a_large_vocabulary_has_the_largest_logit(
+    kernels: str, half: bool, scale: float
+) -> None:
+    """In float32 an 8-bit product excludes most blocks of the vocabulary."""
+    random, vocabulary = np.random.default_rng(3), 1003
+    sizes, tensors, tables = FAMILIES[Gpt](gpt())
+    sizes = replace(sizes, tgt_vocab=vocabulary)
+    weight = random.normal(size=(vocabulary, sizes.d_model)).astype(np.float32)
+    weight[::7] *= 0.01  # rows of very different length
+    weight[700:] = weight[: vocabulary - 700]  # and equal ones
+    bias = (scale * random.normal(size=vocabulary)).astype(np.float32)
+    tensors = {**tensors, "projection.weight": weight, "projection.bias": bias}
+    tables = replace(tables, tgt_embedding=weight.copy())
+    parts = sizes, tensors, tables
+    model = NativeModel(*(in_float16(parts) if half else parts), kernels=kernels)
+    rows = 30
+    session = Session(model, rows, 1, TGT_LEN)
+    positions = np.arange(rows, dtype=np.int32)
+    tokens = random.integers(0, vocabulary, rows).astype(np.int32)
+    session.decode(tokens, positions, np.zeros_like(positions))
+    logits = session.logits(rows)
+    found = logits[positions, session.likeliest(rows)]
+    assert np.array_equal(found, logits.max(axis=1))

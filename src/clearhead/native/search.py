@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ MOST_BYTES = 1 << 30  # of keys and values in one thread
 
 def concatenated(sources: Sequence[Sequence[int]]) -> tuple[Integers, NDArray[np.int64]]:
     """Ids one after another, and where each source starts, (sources + 1,)."""
-    start = np.zeros(len(sources) + 1, np.int64)
-    np.cumsum([len(ids) for ids in sources], out=start[1:])
-    return np.fromiter((i for ids in sources for i in ids), np.int32, int(start[-1])), start
+    start = list(accumulate(map(len, sources), initial=0))
+    ids = np.fromiter(chain.from_iterable(sources), np.int32, start[-1])
+    return ids, np.array(start, np.int64)
 
 
 def check_sources(sizes: ModelSizes, sources: Sequence[Sequence[int]]) -> None:
@@ -103,7 +104,7 @@ def search(
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     ids, start = concatenated([sources[i] for i in order])
     limit = np.array([limits[i] for i in order], np.int32)
-    room = int(limit.max(initial=1))
+    room = max(limits, default=1)
     slots = min(options.sentences, SLOTS, -(-len(sources) // max(1, threads)))
     slots = _slots_that_fit(model, options.beam_size, room, max(1, slots))
     settings = Options(
@@ -116,7 +117,9 @@ def search(
         *(address(column) for column in vars(found).values()),
     )  # fmt: skip
     _run(model, settings, job, min(threads, len(sources)))
-    back = np.argsort(np.array(order, np.int64)) if order else np.zeros(0, np.int64)
+    if len(sources) <= 1:
+        return found
+    back = np.argsort(np.array(order, np.int64))
     return Found(*(column[back] for column in vars(found).values()))
 
 

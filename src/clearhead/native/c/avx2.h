@@ -1,11 +1,13 @@
 /* Vectors of 8 floats, for the kernels with AVX2 and with AVX-VNNI, which define OFFSET and PACK_BYTES. */
 #define WIDTH 8
 #define COLUMNS 2
+#define IN_REGISTER(v) __asm__("" : "+x"(v));
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define LARGER(a, b) _mm256_max_ps(a, b)
 #define SUM(v) sum_of(v)
 #define LARGEST(v) largest_of(v)
+#define ABOVE(v, x) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, SPLAT(x), _CMP_GT_OQ))
 #define SUM_4(to, a, b, c, d, factor) _mm_storeu_ps(to, _mm_mul_ps(sum_4(a, b, c, d), _mm_set1_ps(factor)))
 #define LOAD_HALF(x) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x)))
 #define STORE_HALF(to, v) _mm_storeu_si128((__m128i *)(to), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))

@@ -33,6 +33,7 @@ typedef struct {
     Layer *layers;                 /* the encoder's, then the decoder's */
     Norm norms[2];                 /* the final norms of encoder and decoder */
     Linear projection;
+    Linear screen; /* the projection in int8, which finds the few blocks with the largest logits */
     /* Borrowed tables: token embeddings times their factor, positions, cosines and sines. */
     const float *src_embedding, *tgt_embedding, *src_positions, *tgt_positions, *rotary;
 } Model;
@@ -42,6 +43,7 @@ typedef struct {
     int rows, decoder_rows, slots, beams, src_len, tgt_len; /* capacities */
     int longest;              /* the larger of both lengths, padded: the stride of `weights` */
     float *x, *y, *wide, *logits, *weights, *scale;
+    float *bounds;            /* (rows at once, blocks of the screen) no logit of the block is larger */
     uint8_t *x8;
     float *tiles;             /* queries, output (d_k, 64) each, scores (src_len, 64), values (d_k, src_len) */
     void *memory;             /* (slots, layers, src_len, 2 width) keys and values of the source */

@@ -5,6 +5,7 @@
    together. All sizes are padded to multiples of 64 with zeros. */
 #ifndef CLEARHEAD_KERNELS_H
 #define CLEARHEAD_KERNELS_H
+#include <math.h>
 #include <stdint.h>
 
 #if defined(_WIN32)
@@ -24,6 +25,8 @@ typedef struct {
     int8_t *weight8; /* int8: (out / 64, in / 4, 64, 4), or NULL */
     float *scale;    /* int8: (out,) one for each output */
     int32_t *shift;  /* int8: (out,) offset times the sum of the output's weights */
+    float *largest;  /* int8 as an approximation: (out / 64, 3) of each block the largest length of a
+                        row of weights, of its rounding errors, and the largest bias; or NULL */
 } Linear;
 
 /* Rows of activations: float32, or 8-bit integers with one scale per row. */
@@ -53,12 +56,20 @@ typedef struct {
     int wanted, found;
     int32_t *token; /* (wanted,) */
     float *logit;   /* (wanted,) */
-    float max, sum; /* log-sum-exp = max + log(sum) */
+    float max, sum[16]; /* log-sum-exp = max + log(all of sum); one element of a vector in each */
 } Best;
+
+/* 0 where no terms were collected */
+static inline float log_sum_exp(const Best *best) {
+    float total = 0.0f;
+    for (int i = 0; i < 16; i++) total += best->sum[i];
+    return total > 0.0f ? best->max + logf(total) : 0.0f;
+}
 
 typedef struct {
     const char *name;
     int offset; /* added to 8-bit activations where the processor multiplies unsigned by signed */
+    int fast_int8; /* whether 8-bit products are several times as fast as float32 */
     /* y (rows, 64) = x W^T + b for one block of 64 outputs */
     void (*linear_float)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     void (*linear_int8)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
@@ -79,6 +90,7 @@ typedef struct {
     void (*softmax_columns)(float *x, int n); /* over the n rows of each of 64 columns */
     void (*activate)(float *x, int n, Activation kind);
     void (*add)(const float *x, const float *y, int n, float scale, float *z); /* z = x scale + y */
+    float (*largest)(const float *x); /* of 64 */
     /* Takes the 64 logits of a block into account; `first` is the token of the first of them. */
     void (*collect)(const float *logits, int first, int with_sum, Best *best);
 } Kernels;

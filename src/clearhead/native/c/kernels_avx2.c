@@ -21,11 +21,15 @@ static inline __m256i dot(__m256i c, __m256i x, __m256i w) {
     return _mm256_add_epi32(c, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-#define TILE_ROWS 4
+/* Wide tiles, because |x| and its sign are shared by the columns. */
+#undef COLUMNS
+#define COLUMNS 4
+#define TILE_ROWS 2
 #include "avx2_int8.h"
 
 #define TABLE kernels_avx2
 #define TITLE "AVX2"
+#define FAST_INT8 0
 #include "table.h"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -12,11 +12,13 @@
 #define WIDTH 16
 #define COLUMNS 4
 #define OFFSET 128
+#define IN_REGISTER(v) __asm__("" : "+v"(v));
 #define SPLAT(x) _mm512_set1_ps(x)
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define SUM(v) _mm512_reduce_add_ps(v)
 #define LARGER(a, b) _mm512_max_ps(a, b)
 #define LARGEST(v) _mm512_reduce_max_ps(v)
+#define ABOVE(v, x) _mm512_cmp_ps_mask(v, SPLAT(x), _CMP_GT_OQ)
 #define SUM_4(to, a, b, c, d, factor) _mm_storeu_ps(to, _mm_mul_ps(sum_4(a, b, c, d), _mm_set1_ps(factor)))
 #define LOAD_HALF(x) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(x)))
 #define STORE_HALF(to, v) _mm256_storeu_si256((__m256i *)(to), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
@@ -94,6 +96,7 @@ static inline __m512i four_bytes(const uint8_t *x) {
 
 #define TABLE kernels_avx512
 #define TITLE "AVX512-VNNI"
+#define FAST_INT8 1
 #include "table.h"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -25,6 +25,7 @@ static inline __m256i dot(__m256i c, __m256i a, __m256i b) {
 
 #define TABLE kernels_avxvnni
 #define TITLE "AVX-VNNI"
+#define FAST_INT8 1
 #include "table.h"
 #if defined(__clang__)
 #pragma clang attribute pop

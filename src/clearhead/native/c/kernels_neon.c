@@ -93,6 +93,7 @@ static inline int8x16_t four_bytes(const uint8_t *x) {
 
 #define TABLE kernels_neon
 #define TITLE "NEON"
+#define FAST_INT8 1
 #include "table.h"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -118,4 +118,5 @@ static inline INTS dot(INTS c, const uint8_t *x, Bytes w) {
 
 #define TABLE kernels_portable
 #define TITLE "portable"
+#define FAST_INT8 0
 #include "table.h"

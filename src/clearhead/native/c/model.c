@@ -1,6 +1,7 @@
 /* The forward pass: the same functions under the same names as in the block files. */
 #include "engine.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,20 +247,78 @@ int decode(const Model *m, Work *w, const DecoderRows *rows) {
 
 /* ProjectionLayer: logits x W + b in blocks of 64 tokens, which are looked at while they are in the
    cache; log-probabilities are logits minus the log-sum-exp that `best` collects. */
+static void project_rows(const Model *m, Work *w, const float *x, int rows, int with_sum, Best *best,
+                         const int32_t *forced, float *forced_logit) {
+    const Linear *l = &m->projection;
+    const Rows some = rows_for(m, w, l, x, m->d_model, rows);
+    for (int block = 0; block < l->out / BLOCK; block++) {
+        block_of(m->kernels, l, &some, block, PLAIN, w->logits, BLOCK);
+        for (int i = 0; i < rows; i++) {
+            m->kernels->collect(w->logits + i * BLOCK, block * BLOCK, with_sum, &best[i]);
+            if (forced && forced[i] / BLOCK == block) forced_logit[i] = w->logits[i * BLOCK + forced[i] % BLOCK];
+        }
+    }
+}
+
+/* sqrt(x · x) */
+static float length_of(const float *x, int n) {
+    float squares[16] = {0}, total = 0.0f; /* so many sums that the compiler forms a vector */
+    for (int i = 0; i < n; i += 16)
+        for (int j = 0; j < 16; j++) squares[j] += x[i + j] * x[i + j];
+    for (int j = 0; j < 16; j++) total += squares[j];
+    return sqrtf(total);
+}
+
+/* No logit of a block differs from its 8-bit approximation by more than |x - x'| |w| + |x'| |w - w'|,
+   where x' and w' are rounded (Cauchy-Schwarz), and the rounding errors of float32 sums. */
+static void bound_logits(const Model *m, Work *w, const float *x, int rows) {
+    const Linear *l = &m->screen;
+    const int blocks = l->out / BLOCK;
+    const Rows some = rows_for(m, w, l, x, m->d_model, rows);
+    for (int block = 0; block < blocks; block++) {
+        m->kernels->linear_int8(&some, l, block, PLAIN, w->logits, BLOCK);
+        for (int i = 0; i < rows; i++) w->bounds[i * blocks + block] = m->kernels->largest(w->logits + i * BLOCK);
+    }
+    for (int i = 0; i < rows; i++) {
+        const float length = length_of(x + (int64_t)i * m->d_model, m->d_model);
+        const float off = 0.5001f * w->scale[i] * sqrtf((float)l->in), unit = (float)l->in * FLT_EPSILON;
+        for (int block = 0; block < blocks; block++) {
+            const float *most = l->largest + block * 3;
+            const float error = most[0] * (off + unit * length) + most[1] * (length + off) + most[2] * 4 * FLT_EPSILON;
+            const float bound = w->bounds[i * blocks + block] + error;
+            w->bounds[i * blocks + block] = bound <= FLT_MAX ? bound : INFINITY; /* NaN excludes nothing */
+        }
+    }
+}
+
+/* The same as project_rows without sums: exact logits only of the blocks that can hold one of the
+   best, those with the largest bounds first. */
+static void project_screened(const Model *m, Work *w, const float *x, int rows, Best *best) {
+    const int blocks = m->screen.out / BLOCK;
+    bound_logits(m, w, x, rows);
+    for (int i = 0; i < rows; i++) {
+        const Rows one = {x + (int64_t)i * m->d_model, NULL, NULL, 1, m->d_model};
+        float *bounds = w->bounds + i * blocks;
+        for (;;) {
+            int block = 0;
+            for (int b = 1; b < blocks; b++) block = bounds[b] > bounds[block] ? b : block;
+            const int full = best[i].found == best[i].wanted;
+            if (!(bounds[block] > (full ? best[i].logit[best[i].found - 1] : -INFINITY))) break;
+            block_of(m->kernels, &m->projection, &one, block, PLAIN, w->logits, BLOCK);
+            m->kernels->collect(w->logits, block * BLOCK, 0, &best[i]);
+            bounds[block] = -INFINITY;
+        }
+    }
+}
+
 void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const int32_t *forced,
              float *forced_logit) {
-    const Linear *l = &m->projection;
     for (int first = 0; first < rows; first += ROWS_AT_ONCE) {
         const int count = rows - first < ROWS_AT_ONCE ? rows - first : ROWS_AT_ONCE;
-        const Rows some = rows_for(m, w, l, w->x + (int64_t)first * m->d_model, m->d_model, count);
-        for (int block = 0; block < l->out / BLOCK; block++) {
-            block_of(m->kernels, l, &some, block, PLAIN, w->logits, BLOCK);
-            for (int i = 0; i < count; i++) {
-                m->kernels->collect(w->logits + i * BLOCK, block * BLOCK, with_sum, &best[first + i]);
-                if (forced && forced[first + i] / BLOCK == block)
-                    forced_logit[first + i] = w->logits[i * BLOCK + forced[first + i] % BLOCK];
-            }
-        }
+        const float *x = w->x + (int64_t)first * m->d_model;
+        if (m->screen.out && !with_sum && !forced) project_screened(m, w, x, count, best + first);
+        else project_rows(m, w, x, count, with_sum, best + first, forced ? forced + first : NULL,
+                          forced ? forced_logit + first : NULL);
     }
 }
 

@@ -156,7 +156,8 @@ static int advance(Search *s) {
             for (int64_t p = 0; p <= slot->age; p++)
                 w->past[(int64_t)rows * w->tgt_len + p] = (origin[p] * (int64_t)w->tgt_len + p) * 2 * s->m->width;
             s->best[rows].wanted = wanted(s, slot->age);
-            s->best[rows].found = 0, s->best[rows].max = -INFINITY, s->best[rows].sum = 0.0f;
+            s->best[rows].found = 0, s->best[rows].max = -INFINITY;
+            memset(s->best[rows].sum, 0, sizeof s->best[rows].sum);
         }
     }
     const DecoderRows all = {rows, s->token, s->position, s->slot, s->beam};
@@ -185,7 +186,7 @@ static int allowed(const Search *s, const int32_t *ids, int age, int32_t token) 
 /* The best continuations of one hypothesis join the candidates of its sentence. */
 static int continue_with(Search *s, const Slot *slot, int beam, const Best *best, int found, int most) {
     const int32_t *ids = slot->ids + (int64_t)beam * s->room;
-    const float total = slot->score[beam] - (best->sum > 0.0f ? best->max + logf(best->sum) : 0.0f);
+    const float total = slot->score[beam] - log_sum_exp(best);
     int permitted = 0;
     for (int i = 0; i < best->found; i++) permitted += allowed(s, ids, slot->age, best->token[i]);
     for (int i = 0; i < best->found; i++) {

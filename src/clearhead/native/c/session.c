@@ -105,7 +105,7 @@ EXPORT int clearhead_session_best(Session *s, int rows, int32_t *token, const in
     for (int i = 0; ready && i < rows; i++)
         best[i] = (Best){.wanted = 1, .token = token + i, .logit = logit + i, .max = -INFINITY};
     if (ready) project(s->m, &s->work, rows, forced != NULL, best, forced, score);
-    for (int i = 0; ready && forced && i < rows; i++) score[i] -= best[i].max + logf(best[i].sum);
+    for (int i = 0; ready && forced && i < rows; i++) score[i] -= log_sum_exp(&best[i]);
     int finite = 1;
     for (int i = 0; ready && i < rows; i++) finite = finite && best[i].found;
     free(best), free(logit);

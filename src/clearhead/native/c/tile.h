@@ -1,5 +1,5 @@
-/* y (R, columns) for R = 1 … 6 rows and COLUMNS vectors of outputs; included once for float32 and
-   once for int8. The accumulators are named variables: arrays of them would live in memory.
+/* y (R, columns) for R = 1 … TILE_ROWS rows and COLUMNS vectors of outputs; included once for each
+   type of weights. The accumulators are named variables: arrays of them would live in memory.
 
    NAME(tile_R), INPUT, WEIGHT, ACCUMULATOR, LOAD(w, j), BROADCAST(x), MULTIPLY_ADD(c, a, b),
    FINISH(c, r, j) and STRIDE, the distance of two steps in the weights, are
@@ -19,7 +19,7 @@
 
 #define START_ONE(r, j) ACCUMULATOR c##r##j = {0};
 #define START(r) EACH_COLUMN(START_ONE, r) const INPUT *x##r = x + (int64_t)(r) * stride_x;
-#define LOAD_ONE(r, j) WEIGHTS b##j = LOAD(w, j);
+#define LOAD_ONE(r, j) WEIGHTS b##j = LOAD(w, j); IN_REGISTER(b##j)
 #define STEP_ONE(r, j) c##r##j = MULTIPLY_ADD(c##r##j, a##r, b##j);
 #define STEP(r) INPUTS a##r = BROADCAST(x##r + k); EACH_COLUMN(STEP_ONE, r)
 #define STORE_ONE(r, j) { \
@@ -43,8 +43,10 @@
 
 TILE(1)
 TILE(2)
+#if TILE_ROWS >= 4
 TILE(3)
 TILE(4)
+#endif
 #if TILE_ROWS == 6
 TILE(5)
 TILE(6)
@@ -57,7 +59,10 @@ static void NAME(block)(const INPUT *x, const Rows *rows, const Linear *w, const
     typedef void Tile(const INPUT *, int64_t, const float *, const WEIGHT *, int, const Linear *, int,
                       const float *, Epilogue, float *, int64_t);
     static const float zeros[BLOCK];
-    static Tile *const tiles[] = {NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4),
+    static Tile *const tiles[] = {NULL, NAME(tile_1), NAME(tile_2),
+#if TILE_ROWS >= 4
+                                  NAME(tile_3), NAME(tile_4),
+#endif
 #if TILE_ROWS == 6
                                   NAME(tile_5), NAME(tile_6),
 #endif

@@ -13,6 +13,17 @@ static inline void store(float *x, FLOATS v) { *(FLOATS *)x = v; }
 static inline FLOATS larger(FLOATS a, FLOATS b) { return LARGER(a, b); }
 static inline FLOATS magnitude(FLOATS x) { return (FLOATS)((INTS)x & INT32_MAX); }
 static inline float larger_float(float a, float b) { return a > b ? a : b; }
+#ifndef IN_REGISTER /* keeps a vector from being read from memory again for every row */
+#define IN_REGISTER(v)
+#endif
+#ifndef ABOVE /* a bit for each element that is greater */
+#define ABOVE(v, x) above((v), (x))
+static inline unsigned above(FLOATS v, float x) {
+    unsigned mask = 0;
+    for (int i = 0; LARGEST(v) > x && i < WIDTH; i++) mask |= (unsigned)(v[i] > x) << i;
+    return mask;
+}
+#endif
 #ifndef SUM_4 /* four sums times a factor, stored one after another */
 #define SUM_4(to, a, b, c, d, factor) \
     ((to)[0] = SUM(a) * (factor), (to)[1] = SUM(b) * (factor), (to)[2] = SUM(c) * (factor), (to)[3] = SUM(d) * (factor))
@@ -26,11 +37,11 @@ static inline FLOATS nearest(FLOATS x, INTS *as_integers) {
     return shifted - magic;
 }
 
-/* e^x = 2^n e^r with |r| <= ln(2) / 2 and a polynomial for e^r: relative error 2e-7. Outside of
-   -87 … 88 it is the value at the border. */
-static inline FLOATS exponential(FLOATS x) {
+/* e^x = 2^n e^r with |r| <= ln(2) / 2 and a polynomial for e^r: relative error 2e-7. x <= 0; below
+   -87 it is the value at -87. */
+static inline FLOATS exponential_of_negative(FLOATS x) {
     INTS n;
-    const FLOATS bounded = -larger(-larger(x, SPLAT(-87.0f)), SPLAT(-88.0f));
+    const FLOATS bounded = larger(x, SPLAT(-87.0f));
     const FLOATS whole = nearest(bounded * SPLAT(1.44269504f), &n);
     FLOATS r = FMA(whole, SPLAT(-0.693359375f), bounded);
     r = FMA(whole, SPLAT(2.12194440e-4f), r);
@@ -44,6 +55,9 @@ static inline FLOATS exponential(FLOATS x) {
     return (FLOATS)((INTS)p + (n << 23));
 }
 
+/* The same for every x; above 88 it is the value at 88. */
+static inline FLOATS exponential(FLOATS x) { return exponential_of_negative(-larger(-x, SPLAT(-88.0f))); }
+
 /* Abramowitz and Stegun 7.1.26: absolute error 1.5e-7. */
 static inline FLOATS error_function(FLOATS x) {
     const FLOATS size = magnitude(x), t = SPLAT(1.0f) / FMA(SPLAT(0.3275911f), size, SPLAT(1.0f));
@@ -52,7 +66,7 @@ static inline FLOATS error_function(FLOATS x) {
     p = FMA(p, t, SPLAT(1.421413741f));
     p = FMA(p, t, SPLAT(-0.284496736f));
     p = FMA(p, t, SPLAT(0.254829592f));
-    const FLOATS y = SPLAT(1.0f) - p * t * exponential(-(x * x));
+    const FLOATS y = SPLAT(1.0f) - p * t * exponential_of_negative(-(x * x));
     return (FLOATS)((INTS)y | ((INTS)x & INT32_MIN)); /* y >= 0 gets the sign of x */
 }
 
@@ -116,7 +130,7 @@ static inline void softmax(float *x, int n) {
     const FLOATS largest = SPLAT(LARGEST(most));
     FLOATS total = SPLAT(0.0f);
     for (int i = 0; i < n; i += WIDTH) {
-        const FLOATS e = exponential(load(x + i) - largest);
+        const FLOATS e = exponential_of_negative(load(x + i) - largest);
         store(x + i, e);
         total += e;
     }
@@ -183,7 +197,7 @@ static void softmax_columns(float *x, int n) {
         FLOATS most = load(x + j), total = SPLAT(0.0f);
         for (int64_t i = 1; i < n; i++) most = larger(most, load(x + i * BLOCK + j));
         for (int64_t i = 0; i < n; i++) {
-            const FLOATS e = exponential(load(x + i * BLOCK + j) - most);
+            const FLOATS e = exponential_of_negative(load(x + i * BLOCK + j) - most);
             store(x + i * BLOCK + j, e);
             total += e;
         }
@@ -216,23 +230,30 @@ static inline float worst(const Best *best) {
     return best->found < best->wanted ? -INFINITY : best->logit[best->wanted - 1];
 }
 
+static float largest(const float *x) {
+    FLOATS most = load(x);
+    for (int i = WIDTH; i < BLOCK; i += WIDTH) most = larger(most, load(x + i));
+    return LARGEST(most);
+}
+
+/* Horizontal operations are slow, so sums stay vectors, and a maximum is taken only where it grows. */
 static void collect(const float *logits, int first, int with_sum, Best *best) {
     FLOATS most = load(logits);
     for (int i = WIDTH; i < BLOCK; i += WIDTH) most = larger(most, load(logits + i));
-    const float largest = LARGEST(most);
     if (with_sum) {
-        if (largest > best->max) {
-            best->sum *= expf(best->max - largest);
+        FLOATS total = load(best->sum);
+        if (ABOVE(most, best->max)) {
+            const float largest = LARGEST(most);
+            total *= SPLAT(expf(best->max - largest));
             best->max = largest;
         }
-        FLOATS total = SPLAT(0.0f);
-        for (int i = 0; i < BLOCK; i += WIDTH) total += exponential(load(logits + i) - SPLAT(best->max));
-        best->sum += SUM(total);
+        for (int i = 0; i < BLOCK; i += WIDTH) total += exponential_of_negative(load(logits + i) - SPLAT(best->max));
+        store(best->sum, total);
     }
-    if (largest <= worst(best)) return;
-    for (int i = 0; i < BLOCK; i += WIDTH) {
-        if (LARGEST(load(logits + i)) <= worst(best)) continue;
-        for (int j = i; j < i + WIDTH; j++)
+    if (!ABOVE(most, worst(best))) return;
+    for (int i = 0; i < BLOCK; i += WIDTH)
+        for (unsigned left = ABOVE(load(logits + i), worst(best)); left; left &= left - 1) {
+            const int j = i + __builtin_ctz(left);
             if (logits[j] > worst(best)) insert(best, first + j, logits[j]);
-    }
+        }
 }

@@ -100,15 +100,30 @@ static int pack_half(Linear *l, const uint16_t *w) {
     return OK;
 }
 
-/* w (out, in) -> int8 blocks (out / 64, in / 4, 64, 4): round(w / scale), scale = max|w| / 127 of
-   each output */
-static int pack_int8(Linear *l, const float *w, int offset) {
+/* Takes output o, packed from `row`, into account in `largest`. */
+static void enlarge(Linear *l, int o, const float *row) {
+    const int8_t *packed = l->weight8 + (int64_t)(o / BLOCK) * BLOCK * l->in + o % BLOCK * 4;
+    double length = 0.0, error = 0.0;
+    for (int i = 0; i < l->in; i++) {
+        const double off = row[i] - (double)l->scale[o] * packed[(int64_t)(i / 4) * BLOCK * 4 + i % 4];
+        length += (double)row[i] * row[i], error += off * off;
+    }
+    const float all[] = {(float)sqrt(length), (float)sqrt(error), isfinite(l->bias[o]) ? fabsf(l->bias[o]) : 0.0f};
+    float *most = l->largest + o / BLOCK * 3;
+    for (int i = 0; i < 3; i++) most[i] = all[i] > most[i] ? all[i] : most[i];
+}
+
+/* w (out, in), float32 or float16 -> int8 blocks (out / 64, in / 4, 64, 4): round(w / scale), scale =
+   max|w| / 127 of each output */
+static int pack_int8(const Kernels *k, Linear *l, const void *w, int half) {
+    float *widened = half ? aligned(l->in * sizeof(float)) : NULL;
     l->weight8 = aligned((int64_t)l->out * l->in);
     l->scale = aligned(l->out * sizeof(float));
     l->shift = aligned(l->out * sizeof(int32_t));
-    if (!l->weight8 || !l->scale || !l->shift) return NO_MEMORY;
+    if (!l->weight8 || !l->scale || !l->shift || (half && !widened)) return NO_MEMORY;
     for (int o = 0; o < l->out; o++) {
-        const float *row = w + (int64_t)o * l->in;
+        const float *row = half ? widened : (const float *)w + (int64_t)o * l->in;
+        if (half) k->widen((const uint16_t *)w + (int64_t)o * l->in, l->in, widened);
         float most = 0.0f;
         for (int i = 0; i < l->in; i++) most = fabsf(row[i]) > most ? fabsf(row[i]) : most;
         const float inverse = most > SMALLEST ? 127.0f / most : 0.0f;
@@ -121,9 +136,22 @@ static int pack_int8(Linear *l, const float *w, int offset) {
             sum += whole;
         }
         l->scale[o] = most / 127.0f;
-        l->shift[o] = sum * offset;
+        l->shift[o] = sum * k->offset;
+        if (l->largest) enlarge(l, o, row);
     }
+    aligned_free(widened);
     return OK;
+}
+
+/* The projection beside float32 weights as an approximation in int8. */
+static int pack_screen(Model *m, const void *w, int half) {
+    Linear *l = &m->screen;
+    *l = (Linear){.in = m->projection.in, .out = m->projection.out, .bias = m->projection.bias};
+    const int64_t size = l->out / BLOCK * 3 * sizeof(float);
+    l->largest = aligned(size);
+    if (!l->largest) return NO_MEMORY;
+    memset(l->largest, 0, size);
+    return pack_int8(m->kernels, l, w, half);
 }
 
 static int widen(const Model *m, Linear *l) {
@@ -163,8 +191,9 @@ EXPORT int clearhead_set_linear(Model *m, int layer, int which, const void *weig
     l->out = out;
     l->in = in;
     if (copy(&l->bias, bias, out)) return NO_MEMORY;
-    if (half) return pack_half(l, weight);
-    return m->sizes.int8 ? pack_int8(l, weight, m->kernels->offset) : pack_float(l, weight);
+    if (m->sizes.int8) return pack_int8(m->kernels, l, weight, 0);
+    if (half ? pack_half(l, weight) : pack_float(l, weight)) return NO_MEMORY;
+    return which == PROJECTION && m->kernels->fast_int8 ? pack_screen(m, weight, half) : OK;
 }
 
 /* layer -1 and -2: the final norms of encoder and decoder. alpha and bias (padded d_model,) */
@@ -199,7 +228,7 @@ EXPORT int clearhead_product(Model *m, int layer, int which, const float *x, int
 
 static void linear_free(Linear *l) {
     aligned_free(l->bias), aligned_free(l->weight), aligned_free(l->half), aligned_free(l->weight8);
-    aligned_free(l->scale), aligned_free(l->shift);
+    aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
 }
 
 static void norm_free(Norm *n) { aligned_free(n->alpha), aligned_free(n->bias); }
@@ -210,7 +239,8 @@ EXPORT void clearhead_model_free(Model *m) {
         for (int which = QKV; which <= LINEAR_2; which++) linear_free(linear_of(m, n, which));
         for (int i = 0; i < 3; i++) norm_free(&m->layers[n].norms[i]);
     }
-    linear_free(&m->projection);
+    m->screen.bias = NULL; /* the projection's */
+    linear_free(&m->projection), linear_free(&m->screen);
     for (int i = 0; i < 2; i++) norm_free(&m->norms[i]);
     free(m->layers);
     free(m);
@@ -227,6 +257,7 @@ int work_new(const Model *m, Work *w) {
     w->y = aligned(rows * larger_size(m->d_model, m->width) * sizeof(float));
     w->wide = aligned(wide * sizeof(float));
     w->logits = aligned(some * BLOCK * sizeof(float));
+    w->bounds = aligned(some * (m->screen.out / BLOCK) * sizeof(float));
     w->weights = aligned((int64_t)m->sizes.h * longest * sizeof(float));
     w->scale = aligned(some * sizeof(float));
     w->x8 = aligned(some * widest);
@@ -236,7 +267,7 @@ int work_new(const Model *m, Work *w) {
     w->memory_len = aligned(w->slots * sizeof(int));
     w->steps = aligned((int64_t)longest * sizeof(int64_t));
     w->past = aligned((int64_t)w->decoder_rows * w->tgt_len * sizeof(int64_t));
-    if (w->x && w->y && w->wide && w->logits && w->weights && w->scale && w->x8 && w->tiles && w->memory && w->cache &&
+    if (w->x && w->y && w->wide && w->logits && w->bounds && w->weights && w->scale && w->x8 && w->tiles && w->memory && w->cache &&
         w->memory_len && w->steps && w->past) {
         memset(w->memory_len, 0, w->slots * sizeof(int)); /* no slot has a source */
         return OK;
@@ -246,7 +277,7 @@ int work_new(const Model *m, Work *w) {
 }
 
 void work_free(Work *w) {
-    void *all[] = {w->x, w->y, w->wide, w->logits, w->weights, w->scale, w->x8, w->tiles, w->memory,
+    void *all[] = {w->x, w->y, w->wide, w->logits, w->bounds, w->weights, w->scale, w->x8, w->tiles, w->memory,
                    w->cache, w->memory_len, w->steps, w->past};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) aligned_free(all[i]);
     memset(w, 0, sizeof *w);
