@@ -31,8 +31,8 @@ from clearhead.compare.workloads import describe_config
 from clearhead.decoding.precision import use_threads
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import load_recipe
-from clearhead.training.translation_recipe import TranslationRecipe
 
 
 def table(points: dict[str, list[Point]], targets: tuple[float, ...]) -> Iterator[str]:

@@ -14,9 +14,9 @@ from torch import Tensor
 from clearhead.blocks import READABLE, FeedForwardBlock, MultiHeadAttentionBlock, Parts
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.device_settings import EngineChoice, choose_device_settings
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.objective import make_objective
 from clearhead.training.trainer import Trainer
-from clearhead.training.translation_recipe import TranslationRecipe
 from tests.laws.tracing import executed
 from tests.laws.tree import ROOT
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe import RENAMED_KEYS
 from clearhead.training.recipe_file import built_in_recipes, dump_recipe, load_recipe
-from clearhead.training.translation_recipe import TranslationRecipe
 
 
 def write(path: Path, text: str) -> str:

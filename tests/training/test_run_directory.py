@@ -9,7 +9,7 @@ from clearhead.errors import UserError
 from clearhead.training.checkpoint import list_snapshots
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
-from clearhead.training.tasks.translation_data import prepare_dev
+from clearhead.training.tasks.translation import prepare_dev
 from tests.training.tiny import tiny_recipe
 
 

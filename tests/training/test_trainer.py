@@ -18,8 +18,7 @@ from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses, pad_to_multiple, r_drop_loss, translation_loss
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
-from clearhead.training.tasks.translation import make_model
-from clearhead.training.tasks.translation_data import make_plan
+from clearhead.training.tasks.translation import make_model, make_plan
 from tests.decoding.tiny import make_model as make_readable
 from tests.training.tiny import assert_same_state, state_of, tiny_recipe
 

@@ -21,13 +21,9 @@ from clearhead.data.batching import TokenBatches
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.device_settings import Precision, choose_device_settings
+from clearhead.training.model_recipes import TranslationOptimizer, TranslationRecipe, TranslationRun
 from clearhead.training.objective import make_objective
 from clearhead.training.trainer import Trainer
-from clearhead.training.translation_recipe import (
-    TranslationOptimizer,
-    TranslationRecipe,
-    TranslationRun,
-)
 
 CLEARHEAD, TORCH = "clearhead", "torch.nn.Transformer"
 PRECISIONS: dict[Precision, str] = {

@@ -17,10 +17,16 @@ from clearhead.pretrained import load
 from clearhead.pretrained.new_heads import label_names
 from clearhead.training.classification_metrics import ConfusionMatrix
 from clearhead.training.finetuning_recipe import TextData, WordData
-from clearhead.training.tasks.classification import encode_texts, read_texts
+from clearhead.training.tasks.classification import (
+    encode_texts,
+    encode_words,
+    read_texts,
+    read_words,
+    refuse_pairs,
+    score_spans,
+)
 from clearhead.training.tasks.finetuning_model import counted_pairs, predict
 from clearhead.training.tasks.labelled_examples import shortened
-from clearhead.training.tasks.tagging import encode_words, read_words, score_spans
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ def evaluate_labelled(
     longest: int = getattr(model.config, "seq_len", 0)
     if "sequence" in heads:
         data = columns if isinstance(columns, TextData) else TextData()
+        refuse_pairs(data, tokenizer)
         texts = read_texts(data, spec)
         check_labels(texts, labels)
         examples = shortened(encode_texts(texts, labels, tokenizer), longest)

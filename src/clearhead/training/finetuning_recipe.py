@@ -42,7 +42,7 @@ class WordData(LabelledData):
     )
 
 
-class Model(Section):
+class FineTunedModel(Section):
     """The model that is fine-tuned."""
 
     path: str = Field("", description="a model directory, or a name on the hub")
@@ -122,7 +122,7 @@ class FineTuningRecipe(Recipe):
     """The settings that both kinds of fine-tuning have."""
 
     data: LabelledData
-    model: Model = Model()
+    model: FineTunedModel = FineTunedModel()
     tune: Tune = Tune()
     optimizer: FineTuningOptimizer = FineTuningOptimizer()
     run: FineTuningRun = FineTuningRun()

@@ -1,8 +1,8 @@
 """The settings that all training runs have; a YAML file sets them.
 
-Each task adds its own sections and defaults (`translation_recipe`, `language_recipe`,
-`finetuning_recipe`). Each key has a default and a description, which
-``clearhead train --show-config`` prints; an unknown key is an error that names the nearest one.
+Each task adds its own sections and defaults (`model_recipes`, `finetuning_recipe`). Each key
+has a default and a description, which ``clearhead train --show-config`` prints; an unknown key is
+an error that names the nearest one.
 """
 
 from typing import Annotated, Any, Literal

@@ -16,9 +16,8 @@ from pydantic.fields import FieldInfo
 from clearhead.data.catalogue import attribution, endings
 from clearhead.errors import UserError
 from clearhead.training.finetuning_recipe import ClassificationRecipe, TaggingRecipe
-from clearhead.training.language_recipe import CausalRecipe, MaskedRecipe
+from clearhead.training.model_recipes import CausalRecipe, MaskedRecipe, TranslationRecipe
 from clearhead.training.recipe import RENAMED_KEYS, Recipe
-from clearhead.training.translation_recipe import TranslationRecipe
 
 log = logging.getLogger("clearhead")
 

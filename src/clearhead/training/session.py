@@ -15,11 +15,10 @@ from clearhead.training.checkpoint import drop_later_snapshots
 from clearhead.training.checkpoint_manager import CheckpointManager
 from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.metrics import MetricsFile
-from clearhead.training.origin import check_same_run
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import dump_recipe
 from clearhead.training.reporter import Reporter
-from clearhead.training.run_directory import RunDirectory
+from clearhead.training.run_directory import RunDirectory, check_same_run
 from clearhead.training.tasks import TASKS
 from clearhead.training.trainer import Trainer
 

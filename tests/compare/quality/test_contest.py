@@ -9,8 +9,8 @@ from clearhead.compare.quality.contest import POINTS, Contest, Limits
 from clearhead.compare.quality.points import Point, read_points
 from clearhead.compare.quality.sides import ClearheadSide, SharedTask, TorchSide
 from clearhead.models import Transformer
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import load_recipe
-from clearhead.training.translation_recipe import TranslationRecipe
 
 TINY = [
     "data.train=grammar:train:120", "data.dev=grammar:dev:7", "vocabulary.size=400",

@@ -29,17 +29,17 @@ from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.metrics import Progress
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.objective import make_objective
 from clearhead.training.schedule import make_schedule
-from clearhead.training.tasks.translation import make_config
-from clearhead.training.tasks.translation_data import (
+from clearhead.training.tasks.translation import (
+    make_config,
     make_plan,
     prepare_corpus,
     prepare_dev,
     prepare_tokenizer,
 )
 from clearhead.training.trainer import Trainer
-from clearhead.training.translation_recipe import TranslationRecipe
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps of a parameter
 

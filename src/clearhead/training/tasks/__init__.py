@@ -4,9 +4,8 @@ from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import RECIPES
 from clearhead.training.task import TaskClass
 from clearhead.training.tasks.causal import Causal
-from clearhead.training.tasks.classification import Classification
+from clearhead.training.tasks.classification import Classification, Tagging
 from clearhead.training.tasks.masked import Masked
-from clearhead.training.tasks.tagging import Tagging
 from clearhead.training.tasks.translation import Translation
 
 TASKS: dict[str, TaskClass] = {

@@ -13,7 +13,7 @@ from clearhead.decoding.generation import generate
 from clearhead.models import Gpt, GptConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level
-from clearhead.training.language_recipe import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe
 from clearhead.training.objective import FUSED_LOSSES, Ids, Losses, TokenLosses
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat

@@ -23,14 +23,14 @@ from clearhead.pretrained.adapter import save_adapter
 from clearhead.pretrained.loading import Pretrained
 from clearhead.pretrained.new_heads import Answer, with_head
 from clearhead.text import PretrainedTokenizer
-from clearhead.training.finetuning_recipe import Model, Tune
+from clearhead.training.finetuning_recipe import FineTunedModel, Tune
 
 Ints = NDArray[np.int64]
 BATCH_TOKENS = 8192
 
 
 def with_new_head(
-    wanted: Model, head: Answer, labels: list[str]
+    wanted: FineTunedModel, head: Answer, labels: list[str]
 ) -> tuple[Pretrained, PretrainedTokenizer]:
     """The recipe's model with a new head for these labels, and its tokenizer.
 

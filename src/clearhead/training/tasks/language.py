@@ -26,7 +26,7 @@ from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import save_older_layout
 from clearhead.text.pretrained import load_tokenizer
 from clearhead.training.device_settings import DeviceSettings
-from clearhead.training.language_recipe import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
 from clearhead.training.task import TaskDescription, ValidationResult

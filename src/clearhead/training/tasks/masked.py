@@ -14,7 +14,7 @@ from clearhead.data.token_stream import PackedCorpus
 from clearhead.models import Bert, BertConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_wordpiece
-from clearhead.training.language_recipe import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe
 from clearhead.training.objective import FUSED_LOSSES, Ids, Losses, TokenLosses
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat

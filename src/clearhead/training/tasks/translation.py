@@ -1,6 +1,13 @@
-"""Translation: a `Transformer` is trained on sentence pairs and validated by BLEU."""
+"""The task of translation: its tokenizer, encoded corpus and batches, its model and validation.
+
+The text becomes ids before training starts. All of it is kept in the run directory: a
+resumption reads none of the original files, so they and the run directory may be moved.
+"""
 
 import dataclasses
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -8,20 +15,112 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from clearhead.data.batching import Batch, TokenBatches
+from clearhead.data.batching import Batch, BatchPlan, TokenBatches
+from clearhead.data.corpus import open_pairs
+from clearhead.data.encoded import Encode, EncodedCorpus
+from clearhead.data.input_forms import InputForms
 from clearhead.data.pairs import Pair
+from clearhead.data.synthetic_names import SyntheticNames
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
+from clearhead.files import record_checksums
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
-from clearhead.text import Tokenizer
+from clearhead.text import BpeDropout, Tokenizer
+from clearhead.text.inputs import unify_french_spaces
 from clearhead.training.device_settings import DeviceSettings
+from clearhead.training.model_recipes import TranslationData, TranslationModel, TranslationRecipe
 from clearhead.training.objective import Losses, make_objective, translation_loss
-from clearhead.training.run_directory import RunDirectory
+from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
-from clearhead.training.tasks import translation_data
-from clearhead.training.translation_recipe import Model, TranslationRecipe
+
+log = logging.getLogger("clearhead.train")
+
+
+class TrainingPairs:
+    """The pairs of a corpus, which can be iterated over several times."""
+
+    def __init__(self, spec: str, data: TranslationData) -> None:
+        self.spec, self.data = spec, data
+        self.pairs = open_pairs(spec, data.source_lang, data.target_lang)
+
+    def __iter__(self) -> Iterator[Pair]:
+        unify = unify_french_spaces if self.data.french_spaces else str
+        for pair in self.pairs:
+            yield Pair(pair.source, unify(pair.target))
+
+
+def prepare_tokenizer(recipe: TranslationRecipe, directory: Path) -> Tokenizer:
+    """The tokenizer that an earlier start saved, the one that is named, or a newly trained one."""
+    if (directory / "tokenizer.json").exists():
+        return Tokenizer.load(directory)
+    if recipe.vocabulary.path or recipe.model.path:
+        tokenizer = Tokenizer.load(recipe.vocabulary.path or recipe.model.path or "")
+    else:
+        log.info("training a tokenizer with %d tokens …", recipe.vocabulary.size)
+        pairs = islice(TrainingPairs(recipe.data.train, recipe.data), recipe.vocabulary.pairs)
+        tokenizer = Tokenizer.train(_sides(pairs), recipe.vocabulary.size)
+    tokenizer.save(directory)
+    record_checksums(directory, ["tokenizer.json"])
+    return tokenizer
+
+
+def prepare_corpus(
+    recipe: TranslationRecipe, tokenizer: Tokenizer, directory: Path, seq_len: int
+) -> EncodedCorpus:
+    """The training pairs as ids on disk, encoded once for a run and its resumptions."""
+    if (directory / "meta.json").exists():
+        return EncodedCorpus.open(directory)
+    log.info("encoding %s …", recipe.data.train)
+    pairs = TrainingPairs(recipe.data.train, recipe.data)
+    longest = min(recipe.data.max_length, seq_len - 1)  # one position is for the EOS token
+    copies = chain.from_iterable(repeat(pairs, recipe.vocabulary.copies))
+    renamed = map(SyntheticNames(recipe.data.synthetic_names, recipe.run.seed), copies)
+    varied = map(InputForms(recipe.data.input_forms, recipe.run.seed), renamed)
+    corpus = EncodedCorpus.build(varied, _encoder(recipe, tokenizer, pairs), directory, longest)
+    if corpus.skipped:
+        log.info("%d pairs with more than %d tokens on a side left out", corpus.skipped, longest)
+    return corpus
+
+
+def _encoder(recipe: TranslationRecipe, tokenizer: Tokenizer, pairs: Iterable[Pair]) -> Encode:
+    vocabulary = recipe.vocabulary
+    if not vocabulary.dropout:
+        return tokenizer.encode_batch
+    texts = _sides(islice(pairs, vocabulary.pairs))
+    return BpeDropout(tokenizer, texts, vocabulary.dropout, recipe.run.seed).encode_batch
+
+
+def prepare_dev(recipe: TranslationRecipe, path: Path) -> list[Pair]:
+    """The validation pairs, copied into the run directory.
+
+    Raises:
+        UserError: the dev corpus is empty.
+    """
+    if not path.exists():
+        pairs = islice(TrainingPairs(recipe.data.dev, recipe.data), recipe.run.dev_sentences)
+        if not write_items(path, (pair._asdict() for pair in pairs)):
+            raise UserError(f"data.dev = {recipe.data.dev!r} holds no pair; name another file")
+    return read_items(path, lambda values: Pair(*map(text_of, Pair(**values))))
+
+
+def _sides(pairs: Iterable[Pair]) -> Iterator[str]:
+    for pair in pairs:
+        yield pair.source
+        yield pair.target
+
+
+def make_plan(recipe: TranslationRecipe, tokenizer: Tokenizer) -> BatchPlan:
+    """How the corpus is divided into batches."""
+    return BatchPlan(
+        max_tokens=recipe.run.batch_tokens,
+        window=recipe.run.window,
+        seed=recipe.run.seed,
+        pad_id=tokenizer.pad_id,
+        eos_id=tokenizer.eos_id,
+    )
+
 
 ABOUT = """\
 A Transformer trained with clearhead; use it with `clearhead translate --model DIRECTORY`
@@ -38,13 +137,11 @@ class Translation:
     def __init__(
         self, recipe: TranslationRecipe, run: RunDirectory, settings: DeviceSettings
     ) -> None:
-        self.tokenizer = translation_data.prepare_tokenizer(recipe, run.root)
+        self.tokenizer = prepare_tokenizer(recipe, run.root)
         self.model = self._prepare_model(recipe, run)
-        corpus = translation_data.prepare_corpus(
-            recipe, self.tokenizer, run.data, self.model.config.src_seq_len
-        )
-        self.dev = DevSet(translation_data.prepare_dev(recipe, run.dev), self.tokenizer)
-        plan = translation_data.make_plan(recipe, self.tokenizer)
+        corpus = prepare_corpus(recipe, self.tokenizer, run.data, self.model.config.src_seq_len)
+        self.dev = DevSet(prepare_dev(recipe, run.dev), self.tokenizer)
+        plan = make_plan(recipe, self.tokenizer)
         self.batches = TokenBatches(corpus, plan)
         o = recipe.optimizer
         self.objective = make_objective(
@@ -59,7 +156,7 @@ class Translation:
     def check(cls, recipe: TranslationRecipe) -> None:
         """Refuse missing corpora and sizes that do not fit each other."""
         for spec in (recipe.data.train, recipe.data.dev):
-            translation_data.TrainingPairs(spec, recipe.data)
+            TrainingPairs(spec, recipe.data)
         if not recipe.model.path:
             make_config(recipe, recipe.vocabulary.size)
 
@@ -130,7 +227,7 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
     )
 
 
-def _given(section: Model, *names: str) -> dict[str, Any]:
+def _given(section: TranslationModel, *names: str) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(section, name)) is not None}
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from clearhead.data import Pair
 from clearhead.text import Tokenizer
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import build_recipe
-from clearhead.training.tasks.translation_data import prepare_corpus, prepare_dev, prepare_tokenizer
-from clearhead.training.translation_recipe import TranslationRecipe
+from clearhead.training.tasks.translation import prepare_corpus, prepare_dev, prepare_tokenizer
 
 PAIRS = [
     Pair("Tom sees the red cat.", "Tom voit le chat rouge."),
