@@ -6,8 +6,7 @@ from pathlib import Path
 import typer
 
 from clearhead.cli import bio_actions as actions
-from clearhead.cli.bio_extra import contacts, delete, mutations, umap
-from clearhead.cli.bio_options import (
+from clearhead.cli.bio_actions import (
     Changes,
     Data,
     Explain,
@@ -28,8 +27,9 @@ from clearhead.cli.bio_options import (
     SplitColumn,
     Table,
 )
+from clearhead.cli.bio_extra import contacts, delete, mutations, umap
 from clearhead.cli.options import Quiet
-from clearhead.cli.output import check_output, pour, warnings_on_stderr
+from clearhead.cli.streams import check_output, pour, warnings_on_stderr
 
 SEQUENCES = {
     "dna": "Sequences of bases.",

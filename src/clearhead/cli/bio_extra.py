@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from clearhead.cli import bio_actions as actions
-from clearhead.cli.bio_options import Model, Output, Source
-from clearhead.cli.output import check_output, pour
+from clearhead.cli.bio_actions import Model, Output, Source
+from clearhead.cli.streams import check_output, pour
 
 Picture = Annotated[Path, typer.Option("--output", "-o", help="A .svg, .png or .pdf file.")]
 

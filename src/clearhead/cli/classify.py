@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Quiet, Threads, Truncate
-from clearhead.cli.output import warnings_on_stderr
-from clearhead.cli.texts import Form, check_texts, named_texts
+from clearhead.cli.streams import Form, check_texts, named_texts, warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:

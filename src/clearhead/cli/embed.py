@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
-from clearhead.cli.output import check_output, warnings_on_stderr
-from clearhead.cli.texts import check_file, named_texts
+from clearhead.cli.streams import check_file, check_output, named_texts, warnings_on_stderr
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, is_special
 

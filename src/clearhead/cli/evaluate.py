@@ -17,7 +17,7 @@ from clearhead.cli.options import (
     Model,
     Threads,
 )
-from clearhead.cli.output import warnings_on_stderr
+from clearhead.cli.streams import warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:

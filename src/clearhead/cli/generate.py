@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Output, Precision, Quiet, Threads
-from clearhead.cli.output import check_output, pour, warnings_on_stderr
-from clearhead.cli.texts import check_texts, text_chunks
+from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 
 HINT = "Type the beginning of a text, Enter continues it, Ctrl-D ends."

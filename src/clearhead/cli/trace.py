@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clearhead.cli.options import ModelDirectory
-from clearhead.cli.output import check_output
+from clearhead.cli.streams import check_output
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 

@@ -18,8 +18,7 @@ from clearhead.cli.options import (
     Quiet,
     Threads,
 )
-from clearhead.cli.output import check_output, pour, warnings_on_stderr
-from clearhead.cli.texts import check_texts, text_chunks
+from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 
 HINT = "Type English, Enter translates, Ctrl-D ends."
 
