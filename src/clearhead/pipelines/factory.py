@@ -10,7 +10,7 @@ from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, Self, TypeVar, overload
 
 from clearhead.decoding.choice import EngineName
 from clearhead.errors import UserError
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from clearhead.translation.translator import Translator
 
 
-# Task -> module and class. Each class has
-# `from_pretrained(model, device, threads)`, where `model` is a directory or a name on the hub.
+# Task -> module and class. Each class has `from_pretrained(model, device, threads, engine)`, where
+# `model` is a directory or a name on the hub.
 TASKS = {
     "translation": "clearhead.pipelines.translation:TranslationPipeline",
     "translation_en_to_fr": "clearhead.pipelines.translation:TranslationPipeline",
@@ -62,6 +62,28 @@ def known_arguments(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **named)
 
     return checked
+
+
+class ModelPipeline:
+    """A pipeline around what its `loader` loads: a model with its tokenizer."""
+
+    loader: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path,
+        device: str = "auto",
+        threads: int | None = None,
+        engine: EngineName = "auto",
+    ) -> Self:
+        """From a directory, a training run, or a name on the hub.
+
+        Raises:
+            UserError: as the `loader`, or the model has no head for this task.
+        """
+        make: Callable[[Any], Self] = cls
+        return make(cls.loader(model, device, threads, engine=engine))
 
 
 def device_name(device: Any, device_map: Any = None) -> str:

@@ -1,42 +1,24 @@
 """Feature extraction and sentence similarity behind the interface of `transformers`."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
-from clearhead.decoding.choice import EngineName
 from clearhead.pipelines.embedding import Embedder, Named, normalised
-from clearhead.pipelines.factory import known_arguments
+from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.text.inputs import texts_of
 
 
-class FeatureExtractionPipeline:
+class FeatureExtractionPipeline(ModelPipeline):
     """The last hidden state of every token, as nested lists: [1][length][d_model] for a text.
 
     For one vector per text, as an array, use `clearhead.pipelines.embedding.Embedder`.
     """
 
+    loader = staticmethod(partial(Embedder.from_pretrained, pooling="none", normalise=False))
+
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        model: str | Path,
-        device: str = "auto",
-        threads: int | None = None,
-        engine: EngineName = "auto",
-    ) -> Self:
-        """From a directory or a name.
-
-        Raises:
-            UserError: as `Embedder.from_pretrained`.
-        """
-        return cls(
-            Embedder.from_pretrained(
-                model, device, threads, pooling="none", normalise=False, engine=engine
-            )
-        )
 
     @known_arguments
     def __call__(self, inputs: str | Sequence[str]) -> list[Any]:
@@ -47,26 +29,16 @@ class FeatureExtractionPipeline:
         return found[0] if isinstance(inputs, str) else found
 
 
-class SentenceSimilarityPipeline:
-    """Similarity of texts: the cosine of their vectors, from -1 to 1."""
+class SentenceSimilarityPipeline(ModelPipeline):
+    """Similarity of texts: the cosine of their vectors, from -1 to 1.
+
+    The vectors are pooled as the model's directory says, by default by their mean.
+    """
+
+    loader = Embedder.from_pretrained
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        model: str | Path,
-        device: str = "auto",
-        threads: int | None = None,
-        engine: EngineName = "auto",
-    ) -> Self:
-        """From a directory or a name; with the directory's pooling, by default the mean.
-
-        Raises:
-            UserError: as `Embedder.from_pretrained`.
-        """
-        return cls(Embedder.from_pretrained(model, device, threads, engine=engine))
 
     @known_arguments
     def __call__(self, source_sentence: str, sentences: Sequence[str]) -> list[float]:

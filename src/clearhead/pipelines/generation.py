@@ -3,14 +3,12 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from clearhead.decoding.choice import EngineName
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import Ending
 from clearhead.errors import UserError
-from clearhead.pipelines.factory import known_arguments
+from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.pipelines.text_generator import TextGenerator
 from clearhead.pipelines.text_stream import Generated, check_seeds, fresh_seed
 from clearhead.text.inputs import texts_of
@@ -58,7 +56,7 @@ class GenerationConfig:
         )
 
 
-class TextGenerationPipeline:
+class TextGenerationPipeline(ModelPipeline):
     """Called with a text or a list of texts; returns dictionaries with `generated_text`.
 
         write = pipeline("text-generation", model=DIRECTORY)
@@ -67,23 +65,10 @@ class TextGenerationPipeline:
     Arguments that are not given come from `generation_config`.
     """
 
+    loader = TextGenerator.from_pretrained
+
     def __init__(self, generator: TextGenerator) -> None:
         self.generator = generator
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        model: str | Path,
-        device: str = "auto",
-        threads: int | None = None,
-        engine: EngineName = "auto",
-    ) -> Self:
-        """From a directory or a name.
-
-        Raises:
-            UserError: as `TextGenerator.from_pretrained`.
-        """
-        return cls(TextGenerator.from_pretrained(model, device, threads, engine=engine))
 
     @known_arguments
     def __call__(  # noqa: PLR0913 - the interface of transformers

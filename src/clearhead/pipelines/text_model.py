@@ -23,6 +23,7 @@ from clearhead.pipelines.engines import (
     encode,
     load_model,
 )
+from clearhead.pipelines.factory import ModelPipeline
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 
@@ -138,26 +139,13 @@ class TextModel:
         return [found[number] for number in range(len(texts))]
 
 
-class TextPipeline:
+class TextPipeline(ModelPipeline):
     """The common part of pipelines around a `TextModel`."""
+
+    loader = TextModel.from_pretrained
 
     def __init__(self, reader: TextModel) -> None:
         self.reader = reader
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        model: str | Path,
-        device: str = "auto",
-        threads: int | None = None,
-        engine: EngineName = "auto",
-    ) -> Self:
-        """From a directory, a training run, or a name on the hub.
-
-        Raises:
-            UserError: as `TextModel.from_pretrained`, or the model has no head for this task.
-        """
-        return cls(TextModel.from_pretrained(model, device, threads, engine=engine))
 
     @cached_property
     def labels(self) -> list[str]:
