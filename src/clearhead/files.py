@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from clearhead.errors import UserError
 
@@ -117,6 +118,25 @@ def verify_checksum(path: Path) -> None:
             f"{path} is damaged: its checksum differs from the one in {CHECKSUMS}; restore it from "
             f"a copy (if it was changed on purpose, delete {path.with_name(CHECKSUMS)})"
         )
+
+
+def read_json_object(path: Path, expected: str) -> dict[str, Any]:
+    """A JSON object in a file of a model.
+
+    Raises:
+        UserError: the file cannot be read (the message ends with what is `expected`), is damaged,
+            or holds something else.
+    """
+    verify_checksum(path)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; {expected}") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path} holds no JSON object; copy the model again")
+    return values
 
 
 def forget_checksum(path: Path) -> None:

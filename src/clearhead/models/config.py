@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
 from clearhead.errors import UserError
-from clearhead.files import verify_checksum
+from clearhead.files import read_json_object
 
 LAYERS = 1024  # the deepest Transformer that was published has 1,000 (DeepNet, 2022)
 POSITIONS = 2**24
@@ -22,6 +22,7 @@ SMALL = 10**7  # elements: such a model is built, and the check of its tensors s
 UNKNOWN_MEMORY = 2**40
 FORMAT_VERSION = 1
 MODEL_TYPE = "clearhead-transformer"
+HOLDS = "a model directory holds config.json, model.safetensors and tokenizer.json"
 # Keys of the Hugging Face layout that are not fields of the configuration.
 _ENVELOPE = {"architectures", "model_type", "format_version"}
 # Layers, widths and dropout; `base` and `big` are the rows of the paper's table 3.
@@ -196,7 +197,7 @@ class TransformerConfig:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read config.json; an unknown key is an error."""
-        return cls.from_dict(_read_json(path), str(path))
+        return cls.from_dict(read_json_object(path, HOLDS), str(path))
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], origin: str = "the configuration") -> Self:
@@ -226,19 +227,3 @@ class TransformerConfig:
             return cls(**sizes)
         except UserError as error:
             raise UserError(f"{origin}: {error}") from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    verify_checksum(path)
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
-            "model.safetensors and tokenizer.json"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path} holds no JSON object; copy the model again")
-    return values

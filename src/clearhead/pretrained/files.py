@@ -3,7 +3,6 @@
 A model on the Hugging Face hub is downloaded once, into the hub's cache.
 """
 
-import json
 import re
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.files import verify_checksum
+from clearhead.files import read_json_object
 from clearhead.models.weight_files import refuse_pickles
 from clearhead.models.weights import read_tensors, refuse_a_file
 
@@ -34,16 +33,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         UserError: the file cannot be read, is damaged, or holds something else.
     """
-    verify_checksum(path)
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; {HOLDS}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path} holds no JSON object; copy the model again")
-    return values
+    return read_json_object(path, HOLDS)
 
 
 def read_weights(directory: Path) -> dict[str, Tensor]:
