@@ -1,14 +1,16 @@
 """Embeddings of texts, as a stream: sorted by length within a window, returned in order.
 
+Feature extraction and sentence similarity behind the interface of `transformers` are at the end.
 Pooling and normalisation follow the directory of a model of sentence-transformers.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +19,10 @@ from torch import Tensor
 from clearhead.decoding.choice import AnyPrecision, EngineName
 from clearhead.errors import UserError
 from clearhead.pipelines.engines import Positions, Text
+from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained.files import directory_of, read_json
+from clearhead.text.inputs import texts_of
 from clearhead.text.model_files import read_text
 from clearhead.translation.loading import best_of_run
 
@@ -232,3 +236,41 @@ POOLINGS: dict[str, Callable[[Tensor, Tensor], list[Floats]]] = {
     "cls": lambda ids, hidden: _rows(hidden[:, 0]),
     "none": lambda ids, hidden: _rows(hidden),
 }
+
+
+class FeatureExtractionPipeline(ModelPipeline):
+    """The last hidden state of every token, as nested lists: [1][length][d_model] for a text.
+
+    For one vector per text, as an array, use `Embedder`.
+    """
+
+    loader = staticmethod(partial(Embedder.from_pretrained, pooling="none", normalise=False))
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+
+    @known_arguments
+    def __call__(self, inputs: str | Sequence[str]) -> list[Any]:
+        """The features of one text; a list of them for several texts."""
+        texts = texts_of(inputs)
+        named = [Named(str(number), text) for number, text in enumerate(texts)]
+        found = [[one.vectors.tolist()] for one in self.embedder.stream(named)]
+        return found[0] if isinstance(inputs, str) else found
+
+
+class SentenceSimilarityPipeline(ModelPipeline):
+    """Similarity of texts: the cosine of their vectors, from -1 to 1.
+
+    The vectors are pooled as the model's directory says, by default by their mean.
+    """
+
+    loader = Embedder.from_pretrained
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+
+    @known_arguments
+    def __call__(self, source_sentence: str, sentences: Sequence[str]) -> list[float]:
+        """The cosine of `source_sentence` with each of the others."""
+        first, *others = normalised(self.embedder.encode([source_sentence, *sentences]))
+        return [float(first @ other) for other in others]

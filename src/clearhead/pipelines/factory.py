@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         TextClassificationPipeline,
         TokenClassificationPipeline,
     )
-    from clearhead.pipelines.features import FeatureExtractionPipeline, SentenceSimilarityPipeline
+    from clearhead.pipelines.embedding import FeatureExtractionPipeline, SentenceSimilarityPipeline
     from clearhead.pipelines.fill_mask import FillMaskPipeline
     from clearhead.pipelines.generation import TextGenerationPipeline
     from clearhead.pipelines.translation import TranslationPipeline
@@ -34,8 +34,8 @@ TASKS = {
     "translation_en_to_fr": "clearhead.pipelines.translation:TranslationPipeline",
     "text-generation": "clearhead.pipelines.generation:TextGenerationPipeline",
     "fill-mask": "clearhead.pipelines.fill_mask:FillMaskPipeline",
-    "feature-extraction": "clearhead.pipelines.features:FeatureExtractionPipeline",
-    "sentence-similarity": "clearhead.pipelines.features:SentenceSimilarityPipeline",
+    "feature-extraction": "clearhead.pipelines.embedding:FeatureExtractionPipeline",
+    "sentence-similarity": "clearhead.pipelines.embedding:SentenceSimilarityPipeline",
     "text-classification": "clearhead.pipelines.classification:TextClassificationPipeline",
     "sentiment-analysis": "clearhead.pipelines.classification:TextClassificationPipeline",
     "token-classification": "clearhead.pipelines.classification:TokenClassificationPipeline",
