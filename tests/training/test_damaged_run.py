@@ -13,6 +13,7 @@ from clearhead.data.token_stream import PackedCorpus
 from clearhead.errors import UserError
 from clearhead.files import CHECKSUMS
 from clearhead.training.metrics import read_metrics
+from clearhead.training.reporter import draw_curves
 from clearhead.training.session import Session, resume
 from clearhead.training.tasks.translation import DevSet
 from tests.training.tiny import Killed, assert_same_state, kill_after, state_of
@@ -196,8 +197,6 @@ def test_a_kill_leaves_no_unfinished_picture(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from matplotlib.figure import Figure
-
-    from clearhead.training.reporter import draw_curves
 
     def killed(self: object, *given: object, **more: object) -> None:
         raise Killed
