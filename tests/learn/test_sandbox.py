@@ -1,5 +1,6 @@
 """An answer may loop, exit, fork, delete or flood: it gets its report, and nothing else changes."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 
 from clearhead.learn import worker
 from clearhead.learn.client import Grader
+from clearhead.learn.grading import grade
 from clearhead.learn.manifest import course
+from clearhead.learn.report import Check, Report
 from clearhead.learn.texts import solution
 
 HOSTILE = {
@@ -30,6 +33,85 @@ def test_a_hostile_answer_gets_its_report(grader: Grader, name: str) -> None:
     report = grader.grade(course().exercise("residual"), text)
     assert not report.passed and word in report.error
     assert len(report.printed) < 1000
+
+
+FORGED = json.dumps(Report("scale", (Check("all", True),)).to_dict()) + "\n"
+# Answers to `scale` that compute nothing themselves, and what the report says.
+FORGERIES = {
+    "a report on every file": (
+        f"import os\nfor n in range(64):\n    try:\n        os.write(n, {FORGED.encode()!r})\n"
+        "    except OSError:\n        pass\nos._exit(0)",
+        "ended its own process",
+    ),
+    "the grader replaced": (
+        "import clearhead.learn.run as r\nr.Run.get = lambda self, name: self.reference[name]",
+        "cannot be imported",
+    ),
+    "the solution": (
+        "from clearhead.learn.texts import solution\nexec(solution('attention'))",
+        "cannot be imported",
+    ),
+    "the solution's lines": (
+        "import linecache\nexec(''.join(linecache.getlines('<attention>')))",
+        "expected a definition",
+    ),
+    "the reference": (
+        "import sys\ndef attention(*a):\n    f = sys._getframe()\n"
+        "    while 'run' not in f.f_locals:\n        f = f.f_back\n"
+        "    return f.f_locals['run'].reference['attention'](*a)",
+        "library's own version",
+    ),
+    "the library's function": (
+        "from clearhead.blocks import MultiHeadAttentionBlock as M\n"
+        "def attention(*a):\n    return M.attention(*a)",
+        "library's own version",
+    ),
+    "the hook replaced": (
+        "import sys\nsys.modules['clearhead.learn.sandbox'].REFUSED = ()",
+        "KeyError",
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the child shares open files on Unix")
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_result_does_not_pass(grader: Grader, name: str) -> None:
+    text, word = FORGERIES[name]
+    report = grader.grade(course().exercise("scale"), text)
+    assert not report.passed and word in report.error
+    assert grader.grade(course().exercise("scale"), solution("attention")).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from clearhead.blocks import MultiHeadAttentionBlock",
+        "import clearhead.blocks as b\n"
+        "class MultiHeadAttentionBlock(b.MultiHeadAttentionBlock):\n    pass",
+    ],
+)
+def test_the_librarys_own_block_is_no_answer(grader: Grader, text: str) -> None:
+    report = grader.grade(course().exercise("keys-and-values"), text)
+    assert not report.passed and "write it yourself" in report.error
+
+
+def test_a_result_cannot_choose_what_the_reference_leaves_out() -> None:
+    with pytest.raises(ValueError, match="not what a run sends"):
+        grade("feed-forward", "feed_forward", {"orders": [], "adapted": ["linear_1.weight"]})
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/security").exists(), reason="needs Linux")
+def test_the_kernel_refuses_what_python_does_not(grader: Grader, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    kept.write_text("kept", encoding="utf-8")
+    for text in (
+        f"import builtins\nbuiltins.isinstance = lambda *a: True\nopen({str(kept)!r}, 'w')",
+        f"print(open({str(kept)!r}).read())",  # perhaps the answer of another
+        f"import os\nprint(os.listdir({str(tmp_path)!r}))",
+    ):
+        report = grader.grade(course().exercise("residual"), text)
+        assert not report.passed and "kept" not in report.printed
+    assert kept.read_text(encoding="utf-8") == "kept"
 
 
 def test_files_outside_the_working_directory_stay(grader: Grader, tmp_path: Path) -> None:

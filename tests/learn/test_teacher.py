@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,32 @@ def test_every_submission_has_a_row_and_the_mistakes_are_counted(folder: Path) -
     text = summary(graded)
     assert "residual: 1 of 5 passed" in text and "2 × post-norm" in text
     assert {name: (folder / name).read_bytes() for name in FILES} == FILES
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and such names need Unix")
+def test_links_pipes_and_odd_names_have_a_row(folder: Path) -> None:
+    (folder / "gil").mkdir()
+    (folder / "gil" / "residual.py").symlink_to(folder / "ada" / "residual.py")
+    (folder / "hal" / "residual.py").mkdir(parents=True)
+    os.mkfifo(folder / "ida__residual.py")
+    odd = os.fsdecode(b"j\xff")
+    (folder / odd).mkdir()
+    (folder / odd / "residual.py").write_text("(", encoding="utf-8")
+    (folder / "..__residual.py").write_text(solution("residual"), encoding="utf-8")
+    graded = list(grade_all(submissions(folder), jobs=1))
+    rows = {r["student"]: r for r in csv.DictReader(io.StringIO(to_csv(graded)))}
+    assert all("a link or a folder" in rows[name]["message"] for name in ("gil", "hal", "ida"))
+    assert "j\\udcff" in rows and ".." not in rows
+    to_csv(graded).encode("utf-8")
+
+
+def test_a_submission_does_not_take_the_place_of_a_module(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "json.py").write_text("raise SystemExit", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    graded = list(grade_all([s for s in submissions(folder) if s.student == "ada"], jobs=1))
+    assert [one.report.passed for one in graded] == [True]
 
 
 def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from clearhead.learn.failures import failure, open_blanks, syntax_error
+from clearhead.learn.hidden import hide
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.modules import load_text
 from clearhead.learn.observe import names_of, observe, probe_of
@@ -21,13 +22,11 @@ FILENAME = "your answer"
 
 
 def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> None:
-    """Restrict this process, run the answer, write the result as JSON; never returns normally."""
+    """Restrict this process, run the answer, and write the result as JSON."""
     exercise = course().exercise(exercise_name)
-    names_of(exercise.subject)  # read the sources before reading is restricted
-    with (folder / "printed").open("wb") as printed:
-        os.dup2(printed.fileno(), 1)
-        os.dup2(printed.fileno(), 2)
-    restrict(folder)
+    solution(exercise.subject)  # read the sources before reading is restricted
+    hide(exercise)
+    restrict(folder, output)
     warnings.simplefilter("ignore")
     result = run_answer(text, exercise)
     with os.fdopen(output, "w", encoding="utf-8") as stream:

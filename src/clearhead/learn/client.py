@@ -83,7 +83,8 @@ class Grader:
         return self._ready
 
     def _launch(self, prefix: tuple[str, ...]) -> None:
-        command = [*prefix, sys.executable, "-m", "clearhead.learn.worker"]
+        # -P: a file in this folder, perhaps a submission, must not take the place of a module.
+        command = [*prefix, sys.executable, "-P", "-m", "clearhead.learn.worker"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",

@@ -51,7 +51,7 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
 
 def _message(error: BaseException, filename: str, run: Run | None) -> str:
     words = " ".join(str(error).split())[:300]
-    if isinstance(error, Missing | Misfit):
+    if type(error) in (LookupError, Missing, Misfit):  # the grader's own words
         return words
     if isinstance(error, NameError | AttributeError) and error.name == BLANK:
         return "the blank ____ is not filled in yet"

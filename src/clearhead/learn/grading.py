@@ -6,20 +6,22 @@ from itertools import combinations
 from typing import Any
 
 from clearhead.errors import UserError
+from clearhead.learn.adopt import MOST_WAYS
 from clearhead.learn.effects import by_effect
 from clearhead.learn.judge import ERROR_KEYS, SLACK, checks, difference, flat_tensors
 from clearhead.learn.manifest import subject
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
 from clearhead.learn.records import Record
 from clearhead.learn.report import Check, Mistake, Report
-from clearhead.learn.run import LAW
+from clearhead.learn.run import LAW, may_adapt
 
 Combination = tuple[str, ...]
 
 # Errors that no known mistake raises: names, imports, exercises that are not done yet.
 NO_MISTAKE = {
     "Missing", "SystemExit", "MemoryError", "NotImplementedError", "NameError", "AttributeError",
-    "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError",
+    "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError", "LookupError",
+    "Refused",
 }  # fmt: skip
 SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 1,000 pairs, takes half of it
 
@@ -30,6 +32,8 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
         return Report(exercise, error=str(failed["error"]), line=int(failed.get("line", 0)))
     cases = probe_of(subject_name).cases
     adapted = frozenset(map(str, result["adapted"]))
+    if len(result["orders"]) > 2 * MOST_WAYS or not all(map(may_adapt, adapted)):
+        raise ValueError("this is not what a run sends")
     expected = [known_record(i, subject_name, adapted=adapted) for i in range(len(cases))]
     graded = []
     for order in result["orders"]:

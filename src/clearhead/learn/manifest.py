@@ -82,14 +82,17 @@ class Exercise:
     key_idea: str = ""
     seeds: str = ""
 
-    def asked(self) -> set[str]:
-        """The classes and functions in which the learner writes."""
+    def asked_paths(self) -> set[str]:
+        """The functions and methods in which the learner writes."""
         variants = [subject(self.subject).variant(name) for name in self.bugs]
-        paths = {
+        return {
             *(blank.inside for blank in self.blanks), *self.bodies,
             *(edit.inside for variant in variants for edit in variant.edits),
-        }  # fmt: skip
-        return {path.partition(".")[0] for path in paths} - {""}
+        } - {""}  # fmt: skip
+
+    def asked(self) -> set[str]:
+        """The classes and functions in which the learner writes."""
+        return {path.partition(".")[0] for path in self.asked_paths()}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,11 @@ EPSILON_ALONE, FEATURES_FIRST = "epsilon alone", "features first"
 DETERMINISTIC = LAW + "in evaluation mode the same input gives the same output"
 
 
+def may_adapt(name: str) -> bool:
+    """Whether the reference may do without it: a bias, a vector that is a single number, a form."""
+    return name.endswith(("bias", adopt.FIRST)) or name in (EPSILON_ALONE, FEATURES_FIRST)
+
+
 class Missing(LookupError):
     """The answer does not define what the exercise needs; the message says what it has."""
 

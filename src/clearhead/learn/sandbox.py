@@ -8,35 +8,57 @@ import contextlib
 import ctypes
 import os
 import sys
+import sysconfig
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 CPU_SECONDS = 5
-WALL_SECONDS = 20.0
+WALL_SECONDS = 12.0
 MEMORY = 1 << 29  # above what PyTorch itself has mapped
 WRITTEN = 1 << 20
+MOST_OPEN = 64
 
+COURSE = "clearhead.learn"
 REFUSED = (
     "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.startfile",
     "os.kill", "os.killpg", "subprocess.Popen", "pty.spawn", "socket.", "ftplib.", "smtplib.",
-    "urllib.", "http.", "webbrowser.", "ctypes.dlopen", "signal.pthread_kill", "_winapi.",
+    "urllib.", "http.", "webbrowser.", "ctypes.", "gc.", "signal.pthread_kill", "_winapi.",
 )  # fmt: skip
 CHANGES = (
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link",
     "os.symlink", "os.truncate", "os.utime", "shutil.", "os.chflags", "os.setxattr", "os.mknod",
 )  # fmt: skip
+# Functions that start processes or signal them and that raise no audit event.
+UNAUDITED = {
+    "os": ("pidfd_open",), "posix": ("pidfd_open",), "_posixsubprocess": ("fork_exec",),
+    "signal": ("pidfd_send_signal",), "_signal": ("pidfd_send_signal",),
+}  # fmt: skip
 
 
 class Refused(PermissionError):
     """The answer tried something that no exercise needs."""
 
 
-def restrict(folder: Path) -> None:
-    """Restrict this process for good; it may write in `folder` only."""
+def restrict(folder: Path, output: int) -> None:
+    """Restrict this process for good: it may write in `folder` and to the file `output` only."""
     os.chdir(folder)
+    _close_files(output)
     _limit()
     with contextlib.suppress(OSError, AttributeError):
         _landlock(folder)
-    _audit(str(folder.resolve()))
+    for module, names in UNAUDITED.items():
+        for name in names:
+            vars(sys.modules.get(module, os)).pop(name, None)
+    sys.addaudithook(_hook(str(folder.resolve()), str(Path(__file__).parent)))
+
+
+def _close_files(output: int) -> None:
+    """Close what the grading process has open: its requests, its reports, another answer."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.closerange(3, output)
+    os.closerange(output + 1, os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1024)
 
 
 def _limit() -> None:
@@ -53,7 +75,8 @@ def _limit() -> None:
         resource.RLIMIT_CPU: int(spent) + CPU_SECONDS,
         resource.RLIMIT_FSIZE: WRITTEN,
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: 64,
+        resource.RLIMIT_NOFILE: MOST_OPEN,
+        resource.RLIMIT_NPROC: 0,  # of the user: no new process or thread; root is exempt
     }
     if mapped:
         wanted[resource.RLIMIT_AS] = mapped + MEMORY
@@ -62,20 +85,29 @@ def _limit() -> None:
             resource.setrlimit(name, (value, value))
 
 
-def _audit(folder: str) -> None:
-    """Refuse new processes, the network, and changes of files outside the folder."""
+def _hook(folder: str, course: str) -> Callable[[str, tuple[Any, ...]], None]:
+    """Refuse new processes, the network, the grader, and changes of files outside the folder.
 
-    def hook(event: str, args: tuple[object, ...]) -> None:
-        if event.startswith(REFUSED):
-            raise Refused(f"not allowed in an exercise: {event}")
+    What decides is bound here: an answer can replace the names of a module or of builtins.
+    """
+    refused, changes, hidden, error = REFUSED, CHANGES, COURSE, Refused
+    writes, inside, is_a, text = _writes, _inside, isinstance, str
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event.startswith(refused):
+            raise error(f"not allowed in an exercise: {event}")
+        if event == "import" and (args[0] == hidden or args[0].startswith(hidden + ".")):
+            raise error(f"the grader ({hidden}) cannot be imported by an answer")
         if event == "open":
             path, mode, flags = args
-            if _writes(mode, flags) and not _inside(path, folder):
-                raise Refused(f"writing to {path} is not allowed in an exercise")
-        elif event.startswith(CHANGES) and args and not _inside(args[0], folder):
-            raise Refused(f"changing {args[0]} is not allowed in an exercise")
+            if writes(mode, flags) and not inside(path, folder):
+                raise error(f"writing to {path} is not allowed in an exercise")
+            if is_a(path, text) and path.startswith(course):
+                raise error("an answer cannot read the course")
+        elif event.startswith(changes) and args and not inside(args[0], folder):
+            raise error(f"changing {args[0]} is not allowed in an exercise")
 
-    sys.addaudithook(hook)
+    return hook
 
 
 def _writes(mode: object, flags: object) -> bool:
@@ -91,24 +123,43 @@ def _inside(path: object, folder: str) -> bool:
     return name == os.devnull or os.path.realpath(name).startswith(folder + os.sep)
 
 
+# Landlock's rights (linux/landlock.h)
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIRECTORY = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+READ = READ_FILE | READ_DIRECTORY
+MAKE_AND_REMOVE = 0b1_1111_1111_0000
+TRUNCATE = 1 << 14
+
+
 def _landlock(folder: Path) -> None:
-    """Let the kernel refuse every write outside the folder (no privilege needed)."""
+    """Let the kernel refuse what is not needed (no privilege is required for that).
+
+    Writes outside the folder; reads outside it, Python and the library, so that an answer cannot
+    copy another one; programs; on newer kernels TCP, and signals to other processes.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     create, add_rule, restrict_self, no_new_privileges = 444, 445, 446, 38
-    # write_file, remove_dir, remove_file, make_* (char, dir, reg, sock, fifo, block, sym)
-    writes = 0b1_1111_1111_0010
-    if libc.syscall(create, None, 0, 1) >= 3:  # the version of the kernel's interface
-        writes |= 1 << 14  # truncate
-    handled = ctypes.c_uint64(writes)
-    ruleset = libc.syscall(create, ctypes.byref(handled), 8, 0)
+    version = libc.syscall(create, None, 0, 1)
+    writes = WRITE_FILE | MAKE_AND_REMOVE | (TRUNCATE if version >= 3 else 0)
+    network, scope = (0b11 if version >= 4 else 0), (0b11 if version >= 6 else 0)
+    handled = (ctypes.c_uint64 * 3)(EXECUTE | READ | writes, network, scope)
+    ruleset = libc.syscall(create, handled, 24 if scope else 16 if network else 8, 0)
     if ruleset < 0:
         return
-    for path in (str(folder), os.devnull):
-        handle = os.open(path, os.O_PATH)
-        allowed = writes if path != os.devnull else 0b10
-        rule = allowed.to_bytes(8, sys.byteorder) + handle.to_bytes(4, sys.byteorder)
-        libc.syscall(add_rule, ruleset, 1, ctypes.c_char_p(rule), 0)
-        os.close(handle)
+    rights = dict.fromkeys(_readable(), READ) | {str(folder): READ | writes, os.devnull: WRITE_FILE}
+    for path, allowed in rights.items():
+        with contextlib.suppress(OSError):  # no such path
+            handle = os.open(path, os.O_PATH)
+            allowed &= ~0 if os.path.isdir(path) else WRITE_FILE | READ_FILE
+            rule = allowed.to_bytes(8, sys.byteorder) + handle.to_bytes(4, sys.byteorder)
+            libc.syscall(add_rule, ruleset, 1, ctypes.c_char_p(rule), 0)
+            os.close(handle)
     libc.prctl(no_new_privileges, 1, 0, 0, 0)
     libc.syscall(restrict_self, ruleset, 0)
     os.close(ruleset)
+
+
+def _readable() -> list[str]:
+    """Python, its packages, the library, and what the system's own libraries read."""
+    library = str(Path(__file__).parents[2])
+    system = ["/usr", "/lib", "/lib64", "/etc", "/proc/self", "/proc/cpuinfo", "/sys/devices"]
+    return [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), library, *system]

@@ -40,6 +40,8 @@ class Graded:
 def submissions(folder: Path) -> list[Submission]:
     """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or FOLDER/STUDENT__EXERCISE.py.
 
+    A link or a folder of that name is a submission, too: it gets a report that says so.
+
     Raises:
         UserError: the folder has none.
     """
@@ -48,11 +50,11 @@ def submissions(folder: Path) -> list[Submission]:
     known = {exercise.name: exercise for exercise in course().exercises}
     found = []
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (".py", ".md") or path.is_symlink() or not path.is_file():
+        if path.suffix not in (".py", ".md"):
             continue
         parts = path.relative_to(folder).parts
         student, _, name = path.stem.rpartition(SEPARATOR)
-        student = parts[0] if len(parts) > 1 else student
+        student = (parts[0] if len(parts) > 1 else student).lstrip(".")
         if student and name in known:
             found.append(Submission(student, known[name], path))
     if not found:
@@ -92,6 +94,8 @@ def grade_all(
 def _report(submission: Submission, grader: Grader) -> Report:
     name = submission.exercise.name
     try:
+        if submission.path.is_symlink() or not submission.path.is_file():
+            return Report(name, error="this is a link or a folder; submit the file itself")
         if submission.path.stat().st_size > LARGEST_ANSWER:
             return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
         text = submission.path.read_text(encoding="utf-8")
@@ -119,8 +123,10 @@ def to_csv(graded: Sequence[Graded]) -> str:
 
 def _plain(value: object) -> object:
     """Spreadsheets run a cell that begins with = + - @ as a formula; a quote prevents it."""
-    text = " ".join(str(value).split()) if isinstance(value, str) else value
-    return f"'{text}" if isinstance(text, str) and text.startswith(("=", "+", "-", "@")) else text
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.encode("utf-8", "backslashreplace").decode().split())
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def summary(graded: Sequence[Graded]) -> str:

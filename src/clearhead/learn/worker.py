@@ -6,6 +6,7 @@ it is started anew.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -26,14 +27,17 @@ from clearhead.learn.grading import grade
 from clearhead.learn.report import Report
 from clearhead.learn.sandbox import CPU_SECONDS, WALL_SECONDS
 
-LARGEST_RESULT = 64 << 20
+LARGEST_RESULT = 16 << 20
 SHOWN = 600  # characters of what the answer printed
 HAS_FORK = hasattr(os, "fork")
+ENDLESS = "does a loop never end?"
+ENDED = "the answer ended its own process"
 
 
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Grade request after request until the input ends."""
     torch.set_num_threads(1)  # a process with threads cannot be forked safely
+    _adopt_orphans()
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         request = json.loads(line)
@@ -45,26 +49,30 @@ def grade_text(exercise: str, subject: str, text: str) -> Report:
     """The report on the text of an answer, which runs in a child of its own."""
     folder = Path(tempfile.mkdtemp(prefix="clearhead-answer-"))
     try:
-        result, stopped = (_forked if HAS_FORK else _started)(text, exercise, folder)
-        printed = _printed(folder / "printed")
+        # What it prints goes to a file without a name, which an answer cannot replace.
+        with tempfile.TemporaryFile() as stream:
+            run = _forked if HAS_FORK else _started
+            result, stopped = run(text, exercise, folder, stream)
+            printed = _printed(stream)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if stopped:
         return Report(exercise, error=stopped, printed=printed)
     try:
         return replace(grade(exercise, subject, json.loads(result)), printed=printed)
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # not a result
-        return Report(exercise, error="the answer ended its own process", printed=printed)
+    except Exception:  # noqa: BLE001 - not a result: an answer may send anything
+        return Report(exercise, error=ENDED, printed=printed)
 
 
-def _forked(text: str, exercise: str, folder: Path) -> tuple[bytes, str]:
+def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple[bytes, str]:
     """What the child sent, or why it was stopped."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            os.close(reading)
             os.setsid()
+            os.dup2(printed.fileno(), 1)
+            os.dup2(printed.fileno(), 2)
             run_restricted(text, exercise, folder, writing)
         os._exit(0)
     os.close(writing)
@@ -72,9 +80,26 @@ def _forked(text: str, exercise: str, folder: Path) -> tuple[bytes, str]:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    _end_orphans()
     if reason or data:
         return data, reason
     return b"", _reason(os.waitstatus_to_exitcode(status))
+
+
+def _adopt_orphans() -> None:
+    """On Linux, a process that an answer leaves behind becomes a child of this one."""
+    subreaper = 36
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+
+
+def _end_orphans() -> None:
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    with contextlib.suppress(OSError):
+        while left := children.read_text(encoding="ascii").split():
+            for child in map(int, left):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
 
 
 def _read(source: int) -> tuple[bytes, str]:
@@ -84,7 +109,7 @@ def _read(source: int) -> tuple[bytes, str]:
         while True:
             ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                return b"", f"stopped after {WALL_SECONDS:.0f} s: does a loop never end?"
+                return b"", f"stopped after {WALL_SECONDS:.0f} s: {ENDLESS}"
             part = stream.read(1 << 20)
             if not part:
                 return b"".join(parts), ""
@@ -96,36 +121,37 @@ def _read(source: int) -> tuple[bytes, str]:
 
 def _reason(code: int) -> str:
     if code in (-getattr(signal, "SIGXCPU", 24), -getattr(signal, "SIGKILL", 9)):
-        return f"stopped after {CPU_SECONDS} s of processor time: does a loop never end?"
+        return f"stopped after {CPU_SECONDS} s of processor time: {ENDLESS}"
     if code < 0:
         return f"the answer crashed its process (signal {-code})"
-    return "the answer ended its own process, or used more memory than the limit"
+    return f"{ENDED}, or used more memory than the limit"
 
 
-def _started(text: str, exercise: str, folder: Path) -> tuple[bytes, str]:
+def _started(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple[bytes, str]:
     """The same where a process cannot be forked: a new interpreter."""
-    source, result = folder / "source", folder / "result"
-    source.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "clearhead.learn.worker", "--answer", exercise, str(folder)]
+    (folder / "source").write_text(text, encoding="utf-8")
+    module = [sys.executable, "-P", "-m", "clearhead.learn.worker"]
     try:
-        done = subprocess.run(command, timeout=WALL_SECONDS, check=False, capture_output=True)
+        done = subprocess.run(
+            [*module, "--answer", exercise, str(folder)], timeout=WALL_SECONDS, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=printed,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return b"", f"stopped after {WALL_SECONDS:.0f} s: does a loop never end?"
-    return (result.read_bytes(), "") if result.exists() else (b"", _reason(done.returncode))
+        return b"", f"stopped after {WALL_SECONDS:.0f} s: {ENDLESS}"
+    return done.stdout, "" if done.stdout else _reason(done.returncode)
 
 
 def _answer(exercise: str, folder: Path) -> None:
     text = (folder / "source").read_text(encoding="utf-8")
-    output = os.open(folder / "result", os.O_WRONLY | os.O_CREAT)
+    output = os.dup(1)
+    os.dup2(2, 1)
     run_restricted(text, exercise, folder, output)
 
 
-def _printed(path: Path) -> str:
-    with contextlib.suppress(OSError):
-        with path.open("rb") as stream:
-            text = stream.read(4 * SHOWN).decode("utf-8", "replace")
-        return text.strip()[:SHOWN] + ("…" if len(text) > SHOWN else "")
-    return ""
+def _printed(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    text = stream.read(4 * SHOWN).decode("utf-8", "replace")
+    return text.strip()[:SHOWN] + ("…" if len(text) > SHOWN else "")
 
 
 if __name__ == "__main__":
