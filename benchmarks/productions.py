@@ -24,7 +24,7 @@ from clearhead.compare.environment import describe_machine
 from clearhead.data.grammar.bitext import french_text, join_french
 from clearhead.data.grammar.productions.calendar import months
 from clearhead.data.grammar.productions.carriers import Carried, carriers, carry
-from clearhead.data.grammar.productions.slots import KINDS, fill
+from clearhead.data.grammar.productions.slots import MEASURES, fill
 from clearhead.data.grammar.productions.templates import Template
 from clearhead.data.grammar.productions.values import (
     Filling,
@@ -37,6 +37,29 @@ from clearhead.data.grammar.splits import is_held_out, split_of
 from clearhead.data.grammar.vocabulary import Draw, wide
 from clearhead.errors import UserError
 
+# What a reader would call one kind of value, and the slots that it fills.
+KINDS: dict[str, tuple[str, ...]] = {
+    "date": ("date", "day", "weekday_date", "nth", "iso_date"),
+    "month": ("month", "month_year", "in_season", "weekday", "on_weekday"),
+    "time": ("time", "time_span"), "year": ("year", "ancient_year"), "decade": ("decade",),
+    "century": ("century",), "duration": ("duration", "short", "years", "ages", "long_time"),
+    "price": ("price", "small_price", "fortune"),
+    "percentage": ("percent", "rate", "percent_range"),
+    "measure": (*MEASURES, "height", "long_way"),
+    "temperature": ("temperature", "oven", "fever"),
+    "count": ("count", "few", "count_words", "millions", "billions", "age", "child_age",
+              "year_old"),
+    "decimal": ("decimal", "negative"), "range": ("range",), "multiple": ("multiple",),
+    "fraction": ("fraction", "share"), "ordinal": ("ordinal", "ordinal.f"),
+    "score": ("score", "points"), "room": ("room", "seat", "gate", "number"),
+    "flight": ("flight",), "phone": ("phone",), "reference": ("reference", "postcode"),
+    "version": ("version",), "person": ("first", "man", "woman", "family", "full"),
+    "city": ("city",), "country": ("country", "in_country", "to_country", "from_country", "land"),
+    "nationality": ("nationality", "nationality.f", "a_nationality"), "language": ("language",),
+    "company": ("company",), "url": ("url",), "email": ("email",), "hashtag": ("hashtag",),
+    "handle": ("handle",), "file": ("file",),
+    "code": ("code", "variable", "function", "command"), "emoji": ("emoji",),
+}  # fmt: skip
 VERBATIM = ("url", "email", "hashtag", "handle", "file", "code", "emoji")
 MEASURED = ("date", "time", "price", "measure", "temperature", "percentage", "duration")
 EXACT = ("url", "email", "code")

@@ -167,9 +167,7 @@ class TorchSide:
 
     def weights_into(self, model: Transformer) -> None:
         """torch's weights under clearhead's names."""
-        with torch.no_grad():
-            for ours, theirs, rows, scale in self._pairs(model):
-                ours.copy_(theirs[rows] * scale)
+        shared.copy_weights_back(self._pairs(model))
 
     def save(self, directory: Path) -> None:
         """Weights, moments, the position in the data and the random state."""

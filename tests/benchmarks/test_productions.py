@@ -8,6 +8,7 @@ import pytest
 from benchmarks import productions
 from benchmarks.productions import (
     EXACT,
+    KINDS,
     THRESHOLDS,
     VERBATIM,
     Case,
@@ -21,7 +22,6 @@ from benchmarks.productions import (
 )
 from clearhead.data.grammar import generate_wide
 from clearhead.data.grammar.productions.carriers import carry
-from clearhead.data.grammar.productions.slots import KINDS
 from clearhead.data.grammar.splits import is_held_out
 from clearhead.data.grammar.vocabulary import Draw, wide
 

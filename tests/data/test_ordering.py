@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.data.ordering import Permutation, by_length, check_same_order, sorted_batches
+from clearhead.data.ordering import Permutation, ResumableBatches, by_length, sorted_batches
 from clearhead.errors import UserError
 
 
@@ -95,7 +95,25 @@ def test_the_longer_side_ascends(pairs: list[tuple[int, int]]) -> None:
     assert (np.diff(longest) >= 0).all()
 
 
+class Numbers(ResumableBatches[int]):
+    """Numbers from `index` on, whose order depends on a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.epoch, self.index = seed, 0, 0
+
+    def __next__(self) -> int:
+        self.index += 1
+        return self.index + self.seed
+
+    def _settings(self) -> dict[str, int]:
+        return {"seed": self.seed}
+
+
 def test_a_position_is_refused_when_a_setting_of_its_order_has_changed() -> None:
-    check_same_order({"seed": 3, "epoch": 7}, {"seed": 3})
+    state = {"epoch": 0, "index": 7, "seed": 3}
+    same, other = Numbers(3), Numbers(4)
+    same.restore(state)
+    assert same.state() == state and next(same) == 11
     with pytest.raises(UserError, match=r"cannot resume .*: seed was 3 and is 4 now; resume with"):
-        check_same_order({"seed": 3, "epoch": 7}, {"seed": 4})
+        other.restore(state)
+    assert other.index == 0

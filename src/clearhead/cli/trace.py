@@ -157,7 +157,7 @@ def _write(
     output: Path | None,
 ) -> None:
     if kind == "table" and output is None:
-        from clearhead.explain.tracer.forms.text import show
+        from clearhead.explain.tracer.text import show
 
         show(found.root, words)
         return

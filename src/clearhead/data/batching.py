@@ -5,13 +5,12 @@ sorted by length and cut into batches, and its batches are shuffled. All of it i
 of (seed, epoch, window, batch): a saved position is three integers, and memory holds one window.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from clearhead.data.encoded import EncodedCorpus, Ints, Rows
-from clearhead.data.ordering import Permutation, by_length, check_same_order, cut_by_tokens
+from clearhead.data.ordering import Permutation, ResumableBatches, by_length, cut_by_tokens
 from clearhead.errors import UserError
 
 
@@ -83,12 +82,14 @@ class BatchPlan:
                 raise UserError(f"{name}={value}, expected an integer of at least 1")
 
 
-class TokenBatches(Iterator[Batch]):
+class TokenBatches(ResumableBatches[Batch]):
     """An endless sequence of batches, epoch after epoch, each pair once in each.
 
     Raises:
         UserError: the corpus is empty.
     """
+
+    POSITION = ("epoch", "window", "index")
 
     def __init__(self, corpus: EncodedCorpus, plan: BatchPlan) -> None:
         if not len(corpus):
@@ -107,20 +108,6 @@ class TokenBatches(Iterator[Batch]):
     def padding_share(self) -> float:
         """The share of padding in all batches so far, source and target together."""
         return 1 - self._filled / self._total if self._total else 0.0
-
-    def state(self) -> dict[str, int]:
-        """The position before the next batch, and the settings that it depends on."""
-        return {"epoch": self.epoch, "window": self.window, "index": self.index, **self._settings()}
-
-    def restore(self, state: dict[str, int]) -> None:
-        """Go to a position from `state`; the following batches are the same, bit by bit.
-
-        Raises:
-            UserError: the position belongs to another corpus or plan.
-        """
-        check_same_order(state, self._settings())
-        self.epoch, self.window, self.index = state["epoch"], state["window"], state["index"]
-        self._rows = None
 
     def __next__(self) -> Batch:
         if self._rows is None:
@@ -153,6 +140,9 @@ class TokenBatches(Iterator[Batch]):
             "pairs": len(self.corpus),
             "digest": int(self.corpus.digest[:15], 16),
         }
+
+    def _moved(self) -> None:
+        self._rows = None
 
     def _advance(self) -> None:
         self.index += 1

@@ -125,8 +125,7 @@ class GrammarPairs(Pairs):
         from clearhead.data.grammar import GRAMMARS
 
         pairs = islice(GRAMMARS[self.grammar](self.split, self.seed), self.count)
-        for number, pair in enumerate(pairs, start=1):
-            self.row = number
+        for pair in self.numbered(pairs):
             yield Pair(pair.source, pair.target)
 
 

@@ -102,10 +102,7 @@ class EncodedCorpus:
 
     def lengths(self, start: int, stop: int) -> tuple[Ints, Ints]:
         """Source and target lengths of pairs start … stop, in tokens without special tokens."""
-        start, stop = max(0, start), min(stop, self._size)
-        size = INDEX_TYPE.itemsize
-        raw = self._index.read(start * size, max(0, stop - start) * size)
-        records = np.frombuffer(raw, dtype=INDEX_TYPE)
+        records = self._index_of(max(0, start), stop)
         return records["source"].astype(np.int64), records["target"].astype(np.int64)
 
     def read(self, indices: Ints) -> Rows:
@@ -143,9 +140,7 @@ class EncodedCorpus:
         """
         end = 0
         for start in range(0, self._size, CHECKED):
-            width = INDEX_TYPE.itemsize
-            raw = self._index.read(start * width, min(CHECKED, self._size - start) * width)
-            records = np.frombuffer(raw, dtype=INDEX_TYPE)
+            records = self._index_of(start, start + CHECKED)
             sizes = records["source"].astype(np.uint64) + records["target"]
             firsts = np.uint64(end) + np.cumsum(sizes) - sizes
             if not np.array_equal(records["first"], firsts):
@@ -156,6 +151,12 @@ class EncodedCorpus:
                 f"{self.directory / 'index.bin'} is damaged; restore it from a copy, or start a "
                 "new run"
             )
+
+    def _index_of(self, start: int, stop: int) -> NDArray[np.void]:
+        """The records of pairs start … stop."""
+        size = INDEX_TYPE.itemsize
+        raw = self._index.read(start * size, max(0, min(stop, self._size) - start) * size)
+        return np.frombuffer(raw, dtype=INDEX_TYPE)
 
     def _records(self, ascending: Ints) -> NDArray[np.void]:
         starts = ascending * INDEX_TYPE.itemsize

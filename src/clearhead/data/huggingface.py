@@ -37,8 +37,7 @@ class HuggingFacePairs(Pairs):
         self.name = f"{data_set} ({split})"
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
-        for number, record in enumerate(self._records(), start=1):
-            self.row = number
+        for record in self.numbered(self._records()):
             yield pair_from_record(record, self.location, self.source_lang, self.target_lang)
 
     def _records(self) -> Iterator[Any]:

@@ -21,8 +21,7 @@ class JsonlPairs(Pairs):
         self.source_lang, self.target_lang = source_lang, target_lang
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
-        for number, line in enumerate(read_lines(self.path), start=1):
-            self.row = number
+        for line in self.numbered(read_lines(self.path)):
             if not is_blank(line):
                 location = self.location
                 record = parse_json(line, location)

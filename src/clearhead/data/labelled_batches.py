@@ -5,12 +5,12 @@ permuted, cut into windows, sorted by length within each and cut into batches, w
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from clearhead.data.ordering import Ints, Permutation, check_same_order, cut_by_tokens
+from clearhead.data.ordering import Ints, Permutation, ResumableBatches, cut_by_tokens
 
 NOTHING = -100
 """The label of a position that is not learned: torch's cross-entropy ignores it."""
@@ -50,7 +50,7 @@ def pad(examples: Sequence[Example], pad_id: int) -> LabelledBatch:
     )
 
 
-class LabelledBatches(Iterator[LabelledBatch]):
+class LabelledBatches(ResumableBatches[LabelledBatch]):
     """An endless sequence of batches of examples in memory, each example once an epoch."""
 
     def __init__(
@@ -68,20 +68,6 @@ class LabelledBatches(Iterator[LabelledBatch]):
         """Batches in this epoch; the next may have more or fewer."""
         return len(self._batches())
 
-    def state(self) -> dict[str, int]:
-        """The position before the next batch, and the settings that it depends on."""
-        return {"epoch": self.epoch, "index": self.index, **self._settings()}
-
-    def restore(self, state: dict[str, int]) -> None:
-        """Go to a position from `state`; the following batches are the same, bit by bit.
-
-        Raises:
-            UserError: the position belongs to other data or other batches.
-        """
-        check_same_order(state, self._settings())
-        self.epoch, self.index = state["epoch"], state["index"]
-        self._of_epoch = None
-
     def __next__(self) -> LabelledBatch:
         batches = self._batches()
         chosen = [self.examples[i] for i in batches[self.index].tolist()]
@@ -98,6 +84,9 @@ class LabelledBatches(Iterator[LabelledBatch]):
             "examples": len(self.examples),
             "digest": self.digest,
         }
+
+    def _moved(self) -> None:
+        self._of_epoch = None
 
     def _batches(self) -> list[Ints]:
         if self._of_epoch is None:

@@ -6,7 +6,9 @@ whole list again. `Permutation` computes any part of the order instead.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,15 +120,40 @@ def by_length(source_lengths: Ints, target_lengths: Ints) -> Ints:
     return np.lexsort((snake, longest))
 
 
-def check_same_order(saved: Mapping[str, int], now: Mapping[str, int]) -> None:
-    """Check that a saved position belongs to the same data and the same batches.
+Item = TypeVar("Item", covariant=True)
 
-    Raises:
-        UserError: a setting that the batches depend on has changed since.
+
+class ResumableBatches(Iterator[Item]):
+    """An endless sequence of batches in an order that follows from its settings and its position.
+
+    `POSITION` names the attributes that are the position; `_settings` is what the order depends on.
     """
-    for name, value in now.items():
-        if saved[name] != value:
-            raise UserError(
-                f"cannot resume from this position in the data: {name} was {saved[name]} and is "
-                f"{value} now; resume with the same data and batch settings, or start a new run"
-            )
+
+    POSITION: ClassVar[tuple[str, ...]] = ("epoch", "index")
+
+    @abstractmethod
+    def _settings(self) -> dict[str, int]: ...
+
+    def _moved(self) -> None:
+        """Drop what was prepared for another position."""
+
+    def state(self) -> dict[str, int]:
+        """The position before the next batch, and the settings that it depends on."""
+        return {name: getattr(self, name) for name in self.POSITION} | self._settings()
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        """Go to a position from `state`; the following batches are the same, bit by bit.
+
+        Raises:
+            UserError: the position belongs to other data or other batches.
+        """
+        for name, value in self._settings().items():
+            if state[name] != value:
+                raise UserError(
+                    f"cannot resume from this position in the data: {name} was {state[name]} and "
+                    f"is {value} now; resume with the same data and batch settings, or start a "
+                    "new run"
+                )
+        for name in self.POSITION:
+            setattr(self, name, state[name])
+        self._moved()

@@ -2,11 +2,12 @@
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, NamedTuple, TypeVar
 
 from clearhead.errors import UserError
 
+Item = TypeVar("Item")
 log = logging.getLogger("clearhead.data")
 
 
@@ -42,6 +43,11 @@ class Pairs(ABC):
     def location(self) -> str:
         """The row that was read last, as messages name it: `pairs.tsv, line 7`."""
         return f"{self.name}, {self.unit} {self.row}"
+
+    def numbered(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items of the corpus; `row` is the number of the one that was yielded last."""
+        for self.row, item in enumerate(items, start=1):
+            yield item
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield the pairs that have both sides.

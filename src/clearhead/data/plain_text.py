@@ -22,8 +22,7 @@ class TsvPairs(Pairs):
         self.path, self.name = path, str(path)
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
-        for number, line in enumerate(read_lines(self.path), start=1):
-            self.row = number
+        for line in self.numbered(read_lines(self.path)):
             if not is_blank(line):
                 yield self._pair(line)
 
@@ -53,12 +52,11 @@ class AlignedPairs(Pairs):
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         sources, targets = read_lines(self.source_path), read_lines(self.target_path)
-        for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
-            self.row = number
+        for source, target in self.numbered(zip_longest(sources, targets)):
             if source is None:
-                raise self._misaligned(number - 1, number + sum(1 for _ in targets))
+                raise self._misaligned(self.row - 1, self.row + sum(1 for _ in targets))
             if target is None:
-                raise self._misaligned(number + sum(1 for _ in sources), number - 1)
+                raise self._misaligned(self.row + sum(1 for _ in sources), self.row - 1)
             yield Pair(source, target)
 
     def _misaligned(self, source_count: int, target_count: int) -> UserError:

@@ -35,8 +35,7 @@ class TmxPairs(Pairs):
         wanted = self.languages
         seen: set[str] = set()
         matched = False
-        for number, unit in enumerate(_units(self.path), start=1):
-            self.row = number
+        for unit in self.numbered(_units(self.path)):
             segments = _segments(unit)
             seen.update(segments)
             if all(language in segments for language in wanted):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.data.encoded_files import SpanFile, counts, open_verified, token_type
-from clearhead.data.ordering import Permutation, check_same_order
+from clearhead.data.ordering import Permutation, ResumableBatches
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, atomic_write, record_checksums
 
@@ -140,7 +140,7 @@ class Blocks:
     index: int
 
 
-class BlockBatches(Iterator[Blocks]):
+class BlockBatches(ResumableBatches[Blocks]):
     """An endless sequence of batches: each block once an epoch, each epoch in another order.
 
     Raises:
@@ -156,19 +156,6 @@ class BlockBatches(Iterator[Blocks]):
     def blocks(self) -> int:
         """Blocks in an epoch."""
         return -(-(self.corpus.tokens - self.plan.ahead) // self.plan.length)
-
-    def state(self) -> dict[str, int]:
-        """The position before the next batch, and the settings that it depends on."""
-        return {"epoch": self.epoch, "index": self.index, **self._settings()}
-
-    def restore(self, state: dict[str, int]) -> None:
-        """Go to a position from `state`; the following batches are the same, bit by bit.
-
-        Raises:
-            UserError: the position belongs to another text or plan.
-        """
-        check_same_order(state, self._settings())
-        self.epoch, self.index = state["epoch"], state["index"]
 
     def __next__(self) -> Blocks:
         plan, total = self.plan, self.blocks

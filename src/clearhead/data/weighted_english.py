@@ -17,7 +17,6 @@ from clearhead.data.weighted_grammar import MANY, ONE, Phrases, WeightedGrammar
 _PERSONS = {"I": (1, False), ONE: (3, False), MANY: (3, True)}
 _SMALL = frozenset({"small", "utensil", "readable", "toy", "fruit"})
 _ANIMATE = frozenset({"human", "animal", "infant"})
-_HUMAN = frozenset({"human"})
 _MANNERS = {"manner": "manner", "quiet": "quiet", "careful": "careful", "well": "well"}
 # The forms of a verb, and the time of a sentence with each.
 _TIMES = {"base": "", "past": "past", "ing": "present", "s": "habitual", "plain": "habitual"}

@@ -201,9 +201,7 @@ def attention_maps(translator: Translator, pair: SentencePair) -> list[Attention
     """
     model, tokenizer = translator.model, translator.tokenizer
     paths = [f"{path}.{name}" for path in BLOCKS.values() for name in ("weights", "w_q", "w_k")]
-    with in_eval_mode(model), torch.inference_mode(), capture(model, *paths) as captured:
-        src, tgt, src_mask, tgt_mask = pair.tensors(model)
-        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
+    captured = activations(model, pair, *paths)
     source, read, written = (
         labels(tokenizer, ids) for ids in (pair.source, pair.read, pair.written)
     )
@@ -211,6 +209,14 @@ def attention_maps(translator: Translator, pair: SentencePair) -> list[Attention
         "encoder": (source, source), "decoder": (read, read), "cross": (written, source),
     }  # fmt: skip
     return [_map_of(kind, captured, *axes[kind]) for kind in BLOCKS]
+
+
+def activations(model: Transformer, pair: SentencePair, *names: str) -> Captured:
+    """What `capture` finds under these names in one forward pass, without the projection."""
+    with in_eval_mode(model), torch.inference_mode(), capture(model, *names) as captured:
+        src, tgt, src_mask, tgt_mask = pair.tensors(model)
+        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
+    return captured
 
 
 def _map_of(kind: Kind, captured: Captured, queries: list[str], keys: list[str]) -> AttentionMap:

@@ -37,14 +37,10 @@ def capture(model: nn.Module, *names: str) -> Iterator[Captured]:
     captured: Captured = {}
     with ExitStack() as hooks:
         for path in matching_paths(model, names):
+            module = modules[path.removesuffix(WEIGHTS)]
             if path.endswith(WEIGHTS):
-                block = modules[path.removesuffix(WEIGHTS)]
-                hooks.enter_context(_keeping_weights(block))
-                hook = _store_weights(captured, path)
-            else:
-                hook = _store_output(captured, path)
-                block = modules[path]
-            hooks.callback(block.register_forward_hook(hook).remove)
+                hooks.enter_context(_keeping_weights(module))
+            hooks.callback(module.register_forward_hook(_store(captured, path)).remove)
         yield captured
 
 
@@ -90,16 +86,10 @@ def _keeping_weights(block: nn.Module) -> Iterator[None]:
             block.attention_scores = None
 
 
-def _store_weights(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
-    def hook(block: Any, inputs: Any, output: Any) -> None:
-        captured[path] = block.attention_scores
-
-    return hook
-
-
-def _store_output(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
+def _store(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
     def hook(module: Any, inputs: Any, output: Any) -> None:
-        if isinstance(output, Tensor):
-            captured[path] = output.detach()
+        found = module.attention_scores if path.endswith(WEIGHTS) else output
+        if isinstance(found, Tensor):
+            captured[path] = found.detach()
 
     return hook

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.readable import in_eval_mode
-from clearhead.explain.attention import SentencePair
-from clearhead.explain.capture import capture
+from clearhead.explain.attention import SentencePair, activations
 from clearhead.models import Transformer
 
 ENCODER = "src_pos", "encoder.layers.*"
@@ -49,18 +48,15 @@ class Lens:
 def logit_lens(model: Transformer, pair: SentencePair) -> Lens:
     """Apply the final norm and the projection to the decoder's residual stream at every depth."""
     norm = model.decoder.get_submodule("norm")
-    with in_eval_mode(model), torch.inference_mode(), capture(model, *DECODER) as stream:
-        src, tgt, src_mask, tgt_mask = pair.tensors(model)
-        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
+    stream = activations(model, pair, *DECODER)
+    with in_eval_mode(model), torch.inference_mode():
         read = [model.project(norm(state))[0].cpu() for state in stream.values()]
     return Lens(torch.stack(read), tuple(pair.written))
 
 
 def norms_by_depth(model: Transformer, pair: SentencePair) -> dict[str, list[list[float]]]:
     """For "encoder" and "decoder": the norm at every token after 0, 1, 2 … layers."""
-    with in_eval_mode(model), torch.inference_mode(), capture(model, *ENCODER, *DECODER) as stream:
-        src, tgt, src_mask, tgt_mask = pair.tensors(model)
-        model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
+    stream = activations(model, pair, *ENCODER, *DECODER)
     prefixes = {"encoder": ("src_pos", "encoder."), "decoder": ("tgt_pos", "decoder.")}
     return {
         stack: [stream[path][0].norm(dim=-1).tolist() for path in stream if path.startswith(prefix)]

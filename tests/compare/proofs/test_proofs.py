@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from clearhead import blocks
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.proofs import exports, fast, native, torch_nn, training
+from clearhead.compare.proofs import exports, fast, native, torch_nn
 from clearhead.compare.proofs.proof import (
     BOUND,
     Deviation,
@@ -102,13 +102,13 @@ def r_drop_loss_with(wrong: float, *sides: Any, smoothing: float, weight: float)
 
 
 def test_a_wrong_fast_operation_exceeds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "FlatAdam", LargerSteps)
-    assert not training.adam().within(BOUND[torch.float32])
-    monkeypatch.setattr(training, "FlatMuon", OtherMomentum)
-    assert not training.muon().within(BOUND[torch.float32])
-    monkeypatch.setattr(training, "CONSISTENCY", 2.0)
-    monkeypatch.setattr(training, "r_drop_loss", partial(r_drop_loss_with, 2.1))
-    assert not training.r_drop(torch.float64).within(1e-3)
+    monkeypatch.setattr(fast, "FlatAdam", LargerSteps)
+    assert not fast.adam().within(BOUND[torch.float32])
+    monkeypatch.setattr(fast, "FlatMuon", OtherMomentum)
+    assert not fast.muon().within(BOUND[torch.float32])
+    monkeypatch.setattr(fast, "CONSISTENCY", 2.0)
+    monkeypatch.setattr(fast, "r_drop_loss", partial(r_drop_loss_with, 2.1))
+    assert not fast.r_drop(torch.float64).within(1e-3)
     monkeypatch.setattr(fast, "decoder_mask", lambda ids, pad: None)
     assert not fast.cached_decoding("pre", torch.float64).within(1e-3)
 

@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
+from benchmarks.productions import KINDS
 from clearhead.data.grammar.bitext import english_text, french_text, join_french, words
 from clearhead.data.grammar.productions import amounts, calendar, clock, measures, names, verbatim
 from clearhead.data.grammar.productions.carriers import carriers
-from clearhead.data.grammar.productions.slots import KINDS, SLOTS, fill
+from clearhead.data.grammar.productions.slots import SLOTS, fill
 from clearhead.data.grammar.productions.values import (
     Filling,
     digits,

@@ -11,8 +11,8 @@ import torch
 from rich.console import Console
 
 from clearhead.explain import Trace, trace
-from clearhead.explain.tracer.forms.lines import lines
-from clearhead.explain.tracer.forms.text import draw
+from clearhead.explain.tracer.rows import lines
+from clearhead.explain.tracer.text import draw
 from clearhead.models import Transformer, TransformerConfig
 from tests.explain.tracer import broken
 from tests.explain.tracer.test_tracing import batch, model

@@ -10,11 +10,15 @@ of queries, keys and values: (3 · d_model, d_model).
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.environment import keras_on
+from clearhead.compare.proofs.shared_weights import (
+    attention_pairs,
+    copy_weights,
+    copy_weights_back,
+)
 from clearhead.errors import UserError
 
 Read = Callable[[Any], Tensor]
@@ -137,12 +141,7 @@ def to_torch(block: MultiHeadAttentionBlock) -> nn.MultiheadAttention:
         block.d_model, block.h, block.dropout.p, bias, batch_first=True,
         device=weight.device, dtype=weight.dtype,
     )  # fmt: skip
-    projections = (block.w_q, block.w_k, block.w_v)
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in projections]))
-        if bias:
-            theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in projections]))
-    theirs.out_proj.load_state_dict(block.w_o.state_dict())
+    copy_weights(attention_pairs(block, theirs))
     return theirs.train(block.training)
 
 
@@ -159,27 +158,6 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttentionBlock:
         )
     bias = theirs.in_proj_bias is not None
     block = MultiHeadAttentionBlock(theirs.embed_dim, theirs.num_heads, theirs.dropout, bias=bias)
-    block.to(theirs.in_proj_weight).load_state_dict(torch_in_our_names(theirs, Tensor.detach))
+    block.to(theirs.in_proj_weight)
+    copy_weights_back(attention_pairs(block, theirs))
     return block.train(theirs.training)
-
-
-def torch_gradient_of(parameter: Tensor) -> Tensor:
-    """The gradient of a torch parameter."""
-    assert parameter.grad is not None
-    return parameter.grad
-
-
-def torch_in_our_names(theirs: nn.MultiheadAttention, read: Read) -> dict[str, Tensor]:
-    """As `in_our_names`, for torch's module."""
-    return dict(_torch_tensors(theirs, read))
-
-
-def _torch_tensors(theirs: nn.MultiheadAttention, read: Read) -> Iterator[tuple[str, Tensor]]:
-    # (3 · d_model, d_model) -> three of (d_model, d_model)
-    for ours, weight in zip(INWARD, read(theirs.in_proj_weight).chunk(3), strict=True):
-        yield f"{ours}.weight", weight
-    yield "w_o.weight", read(theirs.out_proj.weight)
-    if theirs.in_proj_bias is not None:
-        for ours, bias in zip(INWARD, read(theirs.in_proj_bias).chunk(3), strict=True):
-            yield f"{ours}.bias", bias
-        yield "w_o.bias", read(theirs.out_proj.bias)

@@ -1,20 +1,23 @@
-"""Fast leaf operations, cached decoding and recomputation against the readable formulas."""
+"""Fast leaf operations, optimizers, losses and cached decoding against the readable formulas."""
 
 import copy
 from collections.abc import Iterator
 from functools import partial
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from clearhead.blocks import (
     LayerNormalization,
     MultiHeadAttentionBlock,
     ProjectionLayer,
     decoder_mask,
+    shift_right,
 )
-from clearhead.compare.proofs import exports, training
+from clearhead.compare.proofs import exports
 from clearhead.compare.proofs import fixtures as f
 from clearhead.compare.proofs.proof import (
     Deviation,
@@ -27,15 +30,24 @@ from clearhead.compare.proofs.proof import (
     worst,
 )
 from clearhead.decoding.steps import CachedSteps
-from clearhead.fast import CheapDropout, accelerate, projected_cross_entropy
+from clearhead.fast import (
+    CheapDropout,
+    FlatAdam,
+    FlatMuon,
+    accelerate,
+    flat_muon,
+    projected_cross_entropy,
+)
 from clearhead.fast.accelerate import ON_CPU, ON_GPU
 from clearhead.models import Transformer
-from clearhead.training.objective import FUSED_LOSSES, READABLE_LOSSES, TokenLosses
+from clearhead.training.objective import FUSED_LOSSES, READABLE_LOSSES, TokenLosses, r_drop_loss
 from clearhead.training.trainer import checkpoint_layers
 
 EPS = 1e-13  # so small that it does not matter whether it is inside the root
-SMOOTHING, CONSISTENCY = 0.1, 3.0
-STEPS = 21
+SMOOTHING, CONSISTENCY, SEED, STEPS = 0.1, 3.0, 5, 21
+BETAS, DECAY, LR, CLIP = (0.9, 0.98), 0.1, 3e-3, 1.0
+# Adam divides by √v + ε: a large ε keeps rounding noise in tiny gradients from causing a step.
+ADAM_EPS = 1e-5
 
 
 def proofs() -> Iterator[Proof]:
@@ -51,7 +63,10 @@ def proofs() -> Iterator[Proof]:
     yield from both("projected_cross_entropy", "F.cross_entropy of the projection", loss)
     yield from both("FUSED_LOSSES", "READABLE_LOSSES of ProjectionLayer", token_losses)
     yield Proof("recompute_insides(Transformer)", "Transformer", "float32", 0.0, recomputed)
-    yield from training.proofs()
+    yield Proof("FlatAdam, 8 steps", "torch.optim.AdamW", "float32", 1e-5, adam)
+    if hasattr(torch.optim, "Muon"):  # since 2.9
+        yield Proof("FlatMuon, 4 steps", "torch.optim.Muon and AdamW", "float32", 1e-5, muon)
+    yield from both("r_drop_loss", "F.cross_entropy and F.kl_div, as the paper writes it", r_drop)
     for position in f.NORM_POSITIONS:
         ours = f"decoding with a key-value cache, {position}-norm, {STEPS} steps"
         theirs = "Transformer.decode, all positions at once"
@@ -97,12 +112,10 @@ def dropout(dtype: torch.dtype) -> Deviation:
     return compare_functions(fast, lambda x: x * kept / (1 - rate), [x])
 
 
-def accelerated(
-    operations: frozenset[str], position: f.NormPosition, dtype: torch.dtype
-) -> Deviation:
+def accelerated(ops: frozenset[str], position: f.NormPosition, dtype: torch.dtype) -> Deviation:
     """The whole model, from ids to logits, with padding."""
     readable = f.small_transformer(position, dtype, EPS)
-    return _compare_models(accelerate(copy.deepcopy(readable), operations), readable)
+    return _compare_models(accelerate(copy.deepcopy(readable), ops), readable)
 
 
 def _compare_models(ours: Transformer, theirs: Transformer) -> Deviation:
@@ -134,20 +147,14 @@ def token_losses(dtype: torch.dtype) -> Deviation:
     randomize(readable, dtype)
     fast = copy.deepcopy(readable)
 
-    def cross_entropy(losses: TokenLosses, layer: ProjectionLayer, x: Tensor) -> Tensor:
-        return losses.cross_entropy(layer, x, labels, SMOOTHING)[0] / tokens
+    def find(name: str, *more: float) -> Deviation:
+        def mean(losses: TokenLosses, layer: ProjectionLayer, x: Tensor) -> Tensor:
+            return getattr(losses, name)(layer, x, labels, SMOOTHING, *more)[0] / tokens
 
-    def agreement(losses: TokenLosses, layer: ProjectionLayer, x: Tensor) -> Tensor:
-        return losses.r_drop(layer, x, labels, SMOOTHING, CONSISTENCY)[0] / tokens
+        calls = partial(mean, FUSED_LOSSES, fast), partial(mean, READABLE_LOSSES, readable)
+        return compare_modules(fast, readable, calls, [torch.randn(tokens, f.D_MODEL, dtype=dtype)])
 
-    def find(mean: partial[Tensor], other: partial[Tensor]) -> Deviation:
-        hidden = torch.randn(tokens, f.D_MODEL, dtype=dtype)
-        return compare_modules(fast, readable, (mean, other), [hidden])
-
-    return worst(
-        find(partial(mean, FUSED_LOSSES, fast), partial(mean, READABLE_LOSSES, readable))
-        for mean in (cross_entropy, agreement)
-    )
+    return worst([find("cross_entropy"), find("r_drop", CONSISTENCY)])
 
 
 def recomputed() -> Deviation:
@@ -168,3 +175,104 @@ def cached_decoding(position: f.NormPosition, dtype: torch.dtype) -> Deviation:
     steps = CachedSteps(model, src)
     found = [steps.hidden(tgt[:, t]) for t in range(STEPS)]
     return Deviation(largest_difference([(torch.cat(found, dim=1), expected)]))
+
+
+def adam() -> Deviation:
+    """All parameters after eight steps with gradient clipping and weight decay."""
+    ours = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    theirs = copy.deepcopy(ours)
+    flat = FlatAdam(ours, BETAS, ADAM_EPS, DECAY)
+    adamw = torch.optim.AdamW(theirs.parameters(), LR, BETAS, ADAM_EPS, DECAY)
+    for _ in range(8):
+        x = torch.randn(4, 5)
+        for model in (ours, theirs):
+            (100 * model(x).square().sum()).backward()
+        _step(flat, [adamw], theirs)
+    return Deviation(largest_difference(zip(ours.parameters(), theirs.parameters(), strict=True)))
+
+
+def muon() -> Deviation:
+    """All parameters of a Transformer: matrices of its layers by Muon, the others by AdamW.
+
+    Both implementations orthogonalise in bfloat16, whose rounding is decisive in directions with
+    almost no gradient. Here both use float64, so that the rest of the step is compared.
+    """
+    exactly = patch.object(flat_muon, "orthogonalize", orthogonalize_exactly)
+    theirs = "torch.optim._muon._zeropower_via_newtonschulz"
+    with exactly, patch(theirs, lambda g, *_: orthogonalize_exactly(g[None])[0]):
+        return _muon_steps()
+
+
+def orthogonalize_exactly(stack: Tensor) -> Tensor:
+    """Five Newton-Schulz iterations in float64."""
+    a, b, c = flat_muon.COEFFICIENTS
+    x = stack.double() / torch.linalg.matrix_norm(stack.double(), keepdim=True)
+    for _ in range(5):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.to(stack.dtype)
+
+
+def _muon_steps() -> Deviation:
+    ours = f.small_transformer("pre", torch.float32)
+    theirs = copy.deepcopy(ours)
+    flat = FlatMuon(ours, BETAS, ADAM_EPS, DECAY)
+    matrices = {n: p for n, p in theirs.named_parameters() if ".layers." in n and p.ndim == 2}
+    others = [p for name, p in theirs.named_parameters() if name not in matrices]
+    by_muon = torch.optim.Muon(matrices.values(), LR, DECAY, adjust_lr_fn="match_rms_adamw")
+    optimizers = [by_muon, torch.optim.AdamW(others, LR, BETAS, ADAM_EPS, DECAY)]
+    for _ in range(4):
+        src, tgt = f.small_batch(ours)
+        for model in (ours, theirs):
+            log_probabilities = model.project(_teacher_forced(model, src, tgt)).flatten(0, 1)
+            F.nll_loss(log_probabilities, tgt.flatten()).backward()
+        _step(flat, optimizers, theirs)
+    return Deviation(largest_difference(zip(ours.parameters(), theirs.parameters(), strict=True)))
+
+
+def _step(flat: FlatAdam | FlatMuon, optimizers: list[Optimizer], theirs: nn.Module) -> None:
+    flat.accumulate()
+    flat.step(LR, 1.0, CLIP)
+    nn.utils.clip_grad_norm_(theirs.parameters(), CLIP)
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def _teacher_forced(model: Transformer, src: Tensor, labels: Tensor) -> Tensor:
+    """The decoder's output before each label: (batch, tgt_len, d_model)."""
+    return f.decode(model, src, shift_right(labels, model.config.bos_id))
+
+
+def r_drop(dtype: torch.dtype) -> Deviation:
+    """Loss and all gradients, with the same dropout masks on both sides."""
+    ours = f.small_transformer("pre", dtype).train()
+    for module in ours.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.3
+    theirs = copy.deepcopy(ours)
+    src, labels = f.small_batch(ours)
+
+    def our_loss() -> Tensor:
+        torch.manual_seed(SEED)
+        sides = ours, src.numpy(), labels.numpy()
+        losses = r_drop_loss(*sides, smoothing=SMOOTHING, weight=CONSISTENCY)
+        return losses.smoothed / losses.tokens
+
+    def their_loss() -> Tensor:
+        torch.manual_seed(SEED)
+        return r_drop_of_the_paper(theirs, src, labels)
+
+    return compare_modules(ours, theirs, (our_loss, their_loss))
+
+
+def r_drop_of_the_paper(model: Transformer, src: Tensor, labels: Tensor) -> Tensor:
+    """(L1 + L2) / 2 + α / 2 · (KL(p1 ‖ p2) + KL(p2 ‖ p1)) / 2, the mean over tokens."""
+    hidden = _teacher_forced(model, src.repeat(2, 1), labels.repeat(2, 1))
+    real = labels != model.config.pad_id
+    proj = model.projection_layer.get_submodule("proj")
+    first, second = (proj(half[real]) for half in hidden.chunk(2))
+    loss = partial(F.cross_entropy, target=labels[real], label_smoothing=SMOOTHING)
+    p, q = first.log_softmax(1), second.log_softmax(1)
+    kl = sum(F.kl_div(*two, reduction="batchmean", log_target=True) for two in ((q, p), (p, q)))
+    return (loss(first) + loss(second)) / 2 + CONSISTENCY / 4 * kl

@@ -21,12 +21,14 @@ from clearhead.compare.proofs.proof import (
     Proof,
     TensorPairs,
     compare_functions,
+    gradient,
     in_both_precisions,
     largest_difference,
     named_gradients,
     randomize,
     worst,
 )
+from clearhead.compare.proofs.shared_weights import attention_pairs
 
 KERAS, TORCH = "keras.layers.MultiHeadAttention", "nn.MultiheadAttention"
 Call = Callable[..., Tensor]
@@ -126,12 +128,16 @@ def keras_to_torch(dtype: torch.dtype) -> Deviation:
 
     def find(mask: Tensor | None, kernel: bool) -> Deviation:
         layer = random_layer(dtype)
-        module = conversion.to_torch(conversion.from_keras(layer))
+        block = conversion.from_keras(layer)
+        module = conversion.to_torch(block)
+        names = {id(parameter): name for name, parameter in block.named_parameters()}
 
         def gradients() -> TensorPairs:
-            mine = conversion.torch_in_our_names(module, conversion.torch_gradient_of)
             theirs = conversion.in_our_names(layer, conversion.gradient_of)
-            return [(mine[name], theirs[name]) for name in mine.keys() | theirs.keys()]
+            pairs = attention_pairs(block, module)
+            return [
+                (gradient(mine)[rows], theirs[names[id(ours)]]) for ours, mine, rows, _ in pairs
+            ]
 
         return compare_functions(
             torch_call(module, mask),

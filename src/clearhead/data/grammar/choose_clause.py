@@ -4,6 +4,7 @@ from functools import cache
 
 from .choose_phrase import (
     DEFINITE,
+    HUMAN,
     SINGLE,
     choose_noun,
     common,
@@ -19,7 +20,6 @@ from .lexicon import Adjective, Adverbial, Tags, Verb, determiners, pronouns
 from .syntax import Clause, NounPhrase
 from .vocabulary import Draw, Lexicon
 
-_HUMAN = frozenset({"human"})
 _INDEFINITE = frozenset({"a", "number", "quantity"})
 _BECOMING = frozenset(
     {"rich", "poor", "famous", "serious", "generous", "patient", "strong", "polite", "sad"}
@@ -62,7 +62,7 @@ def clause(rng: Draw, construction: str, verb: Verb, who: NounPhrase | None = No
 
 def _object(rng: Draw, c: Clause) -> NounPhrase:
     objects, explicit = c.verb.objects, "explicit" in c.verb.features
-    if "human" in objects and rng.random() < len(_HUMAN & objects) / min(len(objects), 3):
+    if "human" in objects and rng.random() < len(HUMAN & objects) / min(len(objects), 3):
         someone = person(rng, c.subject, 0.0 if explicit else 0.5)
         if someone.determiner and "definite" in c.verb.features:
             someone.determiner = determiners()["the"]
@@ -86,7 +86,7 @@ def _generic(rng: Draw, objects: Tags) -> NounPhrase:
 
 
 def _governed(rng: Draw, c: Clause) -> NounPhrase:
-    if c.verb.objects & _HUMAN and "dative" in c.verb.features and rng.random() < 0.8:
+    if c.verb.objects & HUMAN and "dative" in c.verb.features and rng.random() < 0.8:
         return person(rng, c.subject, 0.5)
     noun = choose_noun(rng, c.verb.objects)
     where = {"goto", "building", "instrument"} & (c.verb.objects | noun.tags)
@@ -114,7 +114,7 @@ def relative(rng: Draw, np: NounPhrase) -> Clause | None:
     as_object = [v for v in in_frame(rng.lexicon, "object") if _takes(v, np.noun.tags)]
     as_subject = [v for v in acting if v.subjects & np.noun.tags]
     if as_object and (not as_subject or rng.random() < 0.5):
-        who = subject(rng, _HUMAN)
+        who = subject(rng, HUMAN)
         who = who if who.pronoun or who.name else from_pronoun(pronouns()["I"])
         c = Clause("object_relative", rng.choice(as_object), who)
         c.extracted, c.antecedent, c.direct = "direct", np, None

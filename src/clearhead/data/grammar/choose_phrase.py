@@ -29,7 +29,7 @@ _ADJECTIVE_RATE = 0.24
 _PLURAL_RATE = 0.3
 DEFINITE = frozenset({"the", "possessive", "demonstrative"})
 SINGLE = DEFINITE | {"a"}
-_HUMAN = frozenset({"human"})
+HUMAN = frozenset({"human"})
 _PEOPLE = ("I", "you", "he", "she", "we", "they")
 # More weight for I, you and we: names and nouns are always in the third person.
 _SUBJECT_WEIGHTS = (0.22, 0.43, 0.55, 0.68, 0.88, 1.0)
@@ -164,7 +164,7 @@ def person(rng: Draw, other: NounPhrase, pronoun_rate: float) -> NounPhrase:
     if draw < pronoun_rate + 0.25:
         someone = name(rng)
         return someone if someone.name != other.name else person(rng, other, pronoun_rate)
-    return owned(rng, common(rng, choose_noun(rng, _HUMAN), SINGLE))
+    return owned(rng, common(rng, choose_noun(rng, HUMAN), SINGLE))
 
 
 def thing_pronoun(rng: Draw) -> NounPhrase:

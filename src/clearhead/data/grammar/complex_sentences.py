@@ -1,13 +1,12 @@
 """Draws commands, sentences with two clauses or a relative clause, and long sentences."""
 
 from .choose_clause import clause, in_frame, relative, settle, shortest
-from .choose_phrase import from_pronoun, name, subject
+from .choose_phrase import HUMAN, from_pronoun, name, subject
 from .lexicon import Pronoun, Verb, determiners, pronouns
 from .statements import BE, copula, plain
 from .syntax import Clause, NounPhrase, phrases
 from .vocabulary import Draw
 
-_HUMAN = frozenset({"human"})
 _FEELINGS = {
     "smile": ("happy", "proud"),
     "cry": ("sad", "tired"),
@@ -84,9 +83,9 @@ def because(rng: Draw) -> Clause:
     """`Alice is crying because she is sad.`"""
     rows = [v for v in rng.lexicon.verbs if {"joy", "pain"} & v.features]
     verb = rng.choice(rows)
-    who = subject(rng, _HUMAN)
+    who = subject(rng, HUMAN)
     while who.plural and who.feminine:  # `they` is always ils
-        who = subject(rng, _HUMAN)
+        who = subject(rng, HUMAN)
     c = settle(rng, clause(rng, "because", verb, who), "statement", "positive")
     c.tense, c.modal = rng.choice(("present", "past")), ""
     shortest(c)
@@ -108,9 +107,9 @@ def _anaphor(who: NounPhrase) -> Pronoun:
 def coordination(rng: Draw) -> Clause:
     """`Paul is singing and Alice is dancing.`"""
     first = _doing(rng, name(rng))
-    second = _doing(rng, subject(rng, _HUMAN))
+    second = _doing(rng, subject(rng, HUMAN))
     while second.subject.name == first.subject.name or second.verb is first.verb:
-        second = _doing(rng, subject(rng, _HUMAN))
+        second = _doing(rng, subject(rng, HUMAN))
     first.construction, first.connective, first.complement = "coordination", "and", second
     second.tense = first.tense
     shortest(second)

@@ -10,6 +10,7 @@ from itertools import accumulate, combinations
 from .choose_clause import clause, in_frame, settle
 from .choose_phrase import (
     DEFINITE,
+    HUMAN,
     attributes,
     choose_noun,
     common,
@@ -26,7 +27,6 @@ from .vocabulary import Draw, Lexicon
 
 BE = Verb(("be",), ("être",), False, "be", frozenset(), frozenset(), frozenset({"state"}))
 THERE = Verb(("be",), ("avoir",), False, "there", frozenset(), frozenset(), frozenset({"state"}))
-_HUMAN = frozenset({"human"})
 _PERSON = frozenset({"human", "adult"})
 SMALL = frozenset({"small", "utensil", "readable", "toy", "fruit"})
 _ANIMATE = frozenset({"human", "animal", "infant"})
@@ -61,7 +61,7 @@ def _predicable(lexicon: Lexicon) -> tuple[Adjective, ...]:
 
 def _described(rng: Draw, adjective: Adjective) -> NounPhrase:
     if adjective.tags & _PERSON and rng.random() < 0.55:
-        return subject(rng, _HUMAN) if adjective.tags & _HUMAN else name(rng)
+        return subject(rng, HUMAN) if adjective.tags & HUMAN else name(rng)
     noun = choose_noun(rng, _describable(adjective))
     while repeats(adjective, noun):
         noun = choose_noun(rng, _describable(adjective))
@@ -118,7 +118,7 @@ def location(rng: Draw) -> Clause:
     """`The key is on the table.`"""
     figure = rng.choice(("animate", "animal", "thing", "thing"))
     if figure == "animate" and rng.random() < 0.5:
-        who = subject(rng, _HUMAN)
+        who = subject(rng, HUMAN)
     else:
         who = common(rng, _placeable(rng, _HABITAT[figure]), DEFINITE)
     c = Clause("location", BE, who)

@@ -40,29 +40,29 @@ class Trace:
 
     def to_html(self, words: str = "") -> str:
         """A self-contained page with collapsible blocks; `words` are shown as its subtitle."""
-        from clearhead.explain.tracer.forms.html import page
+        from clearhead.explain.tracer.html import page
 
         return page(self.root, self.mistake, words)
 
     def to_markdown(self) -> str:
         """A table for a README or an issue."""
-        from clearhead.explain.tracer.forms.text import markdown
+        from clearhead.explain.tracer.text import markdown
 
         return markdown(self.root, self.mistake)
 
     def to_json(self) -> str:
         """Everything, nested, for other programs."""
-        from clearhead.explain.tracer.forms.text import as_json
+        from clearhead.explain.tracer.text import as_json
 
         return as_json(self.root, self.mistake)
 
     def _repr_html_(self) -> str:
-        from clearhead.explain.tracer.forms.html import fragment
+        from clearhead.explain.tracer.html import fragment
 
         return fragment(self.root, self.mistake)
 
     def __str__(self) -> str:
-        from clearhead.explain.tracer.forms.text import table_text
+        from clearhead.explain.tracer.text import table_text
 
         return table_text(self.root, self.mistake)
 

@@ -20,6 +20,7 @@ from .values import (
     french_words,
     glued,
     joined,
+    numeric,
     one_to_one,
     piece,
     pieces,
@@ -46,14 +47,14 @@ def price(rng: Random, most: int = 9999) -> Filling:
         before = [sign, *glued(english)]
         behind = [*english, rng.choice((sign, sign._replace(space=GLUED)))]
         written = rng.choice((before, behind))
-        return _filling(value, written, [*french, *after_no_break([sign])], "money")
+        return numeric(value, written, [*french, *after_no_break([sign])], "money")
     if draw < 0.43:
         code = piece(rng.choice(_CODES), _UNIT)
-        return _filling(value, [*english, code], [*french, *after_no_break([code])], "money")
+        return numeric(value, [*english, code], [*french, *after_no_break([code])], "money")
     mark, name = rng.choice(_SIGNS)
     space = rng.random() < 0.1
     signed = [*pieces(mark, _UNIT), *(english if space else glued(english))]
-    return _filling(value, signed, [*french, *_currency(name, value)], "money")
+    return numeric(value, signed, [*french, *_currency(name, value)], "money")
 
 
 def _currency(french: str, value: str) -> list[Word]:
@@ -76,9 +77,7 @@ def _named_currency(rng: Random, most: int) -> Filling:
     if draw < 0.4 and unit.english in ("dollars", "euros", "pounds", "Swiss francs"):
         value = f"{value}.{rng.randint(5, 99):02d}"
     english, french = digits(value)
-    return _filling(
-        value, [*english, *named[0]], [*french, *_currency(unit.french, value)], "money"
-    )
+    return numeric(value, [*english, *named[0]], [*french, *_currency(unit.french, value)], "money")
 
 
 def fortune(rng: Random) -> Filling:
@@ -90,8 +89,8 @@ def fortune(rng: Random) -> Filling:
     )
     of = [piece("de", _UNIT)._replace(before_vowel="d'"), piece(name, _UNIT)]
     if draw > 0.9 and sign != "£":
-        return _filling(value, [*english, piece(name, _UNIT)], [*french, *of], "money")
-    return _filling(value, [piece(sign, _UNIT), *glued(english)], [*french, *of], "money")
+        return numeric(value, [*english, piece(name, _UNIT)], [*french, *of], "money")
+    return numeric(value, [piece(sign, _UNIT), *glued(english)], [*french, *of], "money")
 
 
 def millions(rng: Random) -> Filling:
@@ -107,7 +106,7 @@ def billions(rng: Random) -> Filling:
 def _large(rng: Random, scale: tuple[str, str, str]) -> Filling:
     value, (english, french) = _scaled(rng, scale)
     of = piece("de", _SCALE)._replace(before_vowel="d'")
-    return _filling(value, english, [*french, of], "number")
+    return numeric(value, english, [*french, of], "number")
 
 
 def _scaled(rng: Random, scale: tuple[str, str, str]) -> tuple[str, tuple[list[Word], list[Word]]]:
@@ -135,9 +134,9 @@ def percent(rng: Random, most: int = 99) -> Filling:
     if form < 0.2:
         written = pieces("percent" if form < 0.14 else "per cent", _UNIT)
         spelled = [*french, *pieces("pour cent", _UNIT)]
-        return _filling(value, [*english, *written], spelled, "percent")
+        return numeric(value, [*english, *written], spelled, "percent")
     sign = piece("%", _UNIT, space=GLUED if form < 0.8 else None)
-    return _filling(value, [*english, sign], [*french, *after_no_break([sign])], "percent")
+    return numeric(value, [*english, sign], [*french, *after_no_break([sign])], "percent")
 
 
 def count(rng: Random, most: int = 900_000) -> Filling:
@@ -150,7 +149,7 @@ def count(rng: Random, most: int = 900_000) -> Filling:
     elif len(value) in (2, 3) and int(value) * 1000 <= most and rng.random() < 0.1:
         english = joined(english, [piece(rng.choice("kK"), _UNIT)])
         french = [*french, piece("000", _UNIT, space="\u202f")]
-    return _filling(value, english, french, "number")
+    return numeric(value, english, french, "number")
 
 
 def small_count(rng: Random) -> Filling:
@@ -168,7 +167,7 @@ def decimal(rng: Random) -> Filling:
         return copied(f"{rng.randint(1, 9)}e-{rng.randint(1, 9)}", "number")
     long = f"0.{rng.randint(1, 999):0{rng.choice((2, 3, 4))}d}"
     value = long if draw < 0.6 else f"{rng.randint(0, 40)}.{rng.randint(1, 99)}"
-    return _filling(value, *digits(value), "number")
+    return numeric(value, *digits(value), "number")
 
 
 def negative(rng: Random) -> Filling:
@@ -180,7 +179,7 @@ def negative(rng: Random) -> Filling:
         )
     value = rng.choice((str(rng.randint(1, 400)), f"{rng.randint(0, 30)}.{rng.randint(1, 9)}"))
     minus, (english, french) = piece("-", _UNIT), digits(value)
-    return _filling(value, [minus, *glued(english)], [minus, *glued(french)], "number")
+    return numeric(value, [minus, *glued(english)], [minus, *glued(french)], "number")
 
 
 def number_range(rng: Random, most: int = 60) -> Filling:
@@ -275,8 +274,3 @@ def score(rng: Random, most: int = 9) -> Filling:
         return Filling((first, piece("to", 1), second), (first, piece("à", 1), second), "number")
     mark = "–" if rng.random() < 0.15 else "-"
     return copied(f"{high}{mark}{low}", "number")
-
-
-def _filling(value: str, english: list[Word], french: list[Word], phenomenon: str) -> Filling:
-    values = (f"number:{value}",) if len(value) > 2 else ()
-    return Filling(tuple(english), tuple(french), phenomenon, values)

@@ -15,6 +15,7 @@ from .values import (
     french_words,
     glued,
     joined,
+    numeric,
     piece,
     pieces,
 )
@@ -56,18 +57,13 @@ def measure(rng: Random, kind: str) -> Filling:
     behind = pieces(unit.english, _UNIT)
     together = unit.symbol and unit.english[0].isalpha() and rng.random() < 0.25
     written = joined(english, behind) if together else [*english, *behind]
-    return _filling(value, written, [*french, *_french_unit(unit, value)])
+    return numeric(value, written, [*french, *_french_unit(unit, value)], "measure")
 
 
 def _french_unit(unit: Unit, value: str) -> list[Word]:
     name = unit.french if float(value) >= 2 or unit.symbol else unit.french.removesuffix("s")
     named = pieces(name, _UNIT)
     return after_no_break(named) if unit.symbol else named
-
-
-def _filling(value: str, english: list[Word], french: list[Word]) -> Filling:
-    values = (f"number:{value}",) if len(value) > 2 else ()
-    return Filling(tuple(english), tuple(french), "measure", values)
 
 
 def attributive(rng: Random, kind: str) -> Filling:
@@ -139,9 +135,9 @@ def height(rng: Random) -> Filling:
         english, french = digits(value)
         if rng.random() < 0.5:
             unit = pieces("m", _UNIT)
-            return _filling(value, [*english, *unit], [*french, *after_no_break(unit)])
+            return numeric(value, [*english, *unit], [*french, *after_no_break(unit)], "measure")
         named = pieces("meters", _UNIT), pieces("mètre", _UNIT)
-        return _filling(value, [*english, *named[0]], [*french, *named[1]])
+        return numeric(value, [*english, *named[0]], [*french, *named[1]], "measure")
     if form < 0.65:
         number = piece(str(rng.randint(145, 199)), 0)
         centimeters = pieces("cm", _UNIT)

@@ -11,7 +11,7 @@ from ..vocabulary import Draw
 from . import amounts, calendar, clock, measures, names, verbatim
 from .values import Filling
 
-_MEASURES = (
+MEASURES = (
     "body_weight", "load", "portion", "span", "distance", "length", "weight", "memory", "speed",
     "volume", "surface", "power", "territory", "energy", "frequency", "moment", "dose", "tiny",
 )  # fmt: skip
@@ -110,31 +110,7 @@ SLOTS: dict[str, Callable[[Draw], Filling]] = {
     "room": verbatim.room, "flight": verbatim.flight, "phone": verbatim.phone,
     "reference": verbatim.reference, "job": job, "job.f": partial(job, feminine=True),
     "field": field,
-    **{kind: partial(measures.measure, kind=kind) for kind in _MEASURES},
-}  # fmt: skip
-
-# What a reader would call one kind of value, and the slots that it fills.
-KINDS: dict[str, tuple[str, ...]] = {
-    "date": ("date", "day", "weekday_date", "nth", "iso_date"),
-    "month": ("month", "month_year", "in_season", "weekday", "on_weekday"),
-    "time": ("time", "time_span"), "year": ("year", "ancient_year"), "decade": ("decade",),
-    "century": ("century",), "duration": ("duration", "short", "years", "ages", "long_time"),
-    "price": ("price", "small_price", "fortune"),
-    "percentage": ("percent", "rate", "percent_range"),
-    "measure": (*_MEASURES, "height", "long_way"),
-    "temperature": ("temperature", "oven", "fever"),
-    "count": ("count", "few", "count_words", "millions", "billions", "age", "child_age",
-              "year_old"),
-    "decimal": ("decimal", "negative"), "range": ("range",), "multiple": ("multiple",),
-    "fraction": ("fraction", "share"), "ordinal": ("ordinal", "ordinal.f"),
-    "score": ("score", "points"), "room": ("room", "seat", "gate", "number"),
-    "flight": ("flight",), "phone": ("phone",), "reference": ("reference", "postcode"),
-    "version": ("version",), "person": ("first", "man", "woman", "family", "full"),
-    "city": ("city",), "country": ("country", "in_country", "to_country", "from_country", "land"),
-    "nationality": ("nationality", "nationality.f", "a_nationality"), "language": ("language",),
-    "company": ("company",), "url": ("url",), "email": ("email",), "hashtag": ("hashtag",),
-    "handle": ("handle",), "file": ("file",),
-    "code": ("code", "variable", "function", "command"), "emoji": ("emoji",),
+    **{kind: partial(measures.measure, kind=kind) for kind in MEASURES},
 }  # fmt: skip
 
 

@@ -63,6 +63,12 @@ def one_to_one(english: str, french: str, phenomenon: str) -> Filling:
     return Filling(tuple(pieces(english, 0)), tuple(pieces(french, 0)), phenomenon)
 
 
+def numeric(value: str, english: list[Word], french: list[Word], phenomenon: str) -> Filling:
+    """A number written in digits; from three characters on it may be held out."""
+    values = (f"number:{value}",) if len(value) > 2 else ()
+    return Filling(tuple(english), tuple(french), phenomenon, values)
+
+
 def glued(words: Sequence[Word]) -> list[Word]:
     """The same words without a space before the first."""
     return [words[0]._replace(space=GLUED), *words[1:]]

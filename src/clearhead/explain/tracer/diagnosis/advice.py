@@ -12,9 +12,25 @@ from clearhead.explain.tracer.diagnosis.broadcast_advice import (
 )
 from clearhead.explain.tracer.diagnosis.mismatch import Mismatch, parts_of
 
+# The advice where the kind of the mismatch alone gives it; {size} is the first axis's.
+_FIXED = {
+    "positions": "the sentence is longer than the position table: build it with at least {size} "
+    "rows, or truncate the sentence",
+    "dtype": "the ids were created as floats, or vectors were given instead of ids: convert ids "
+    "with ids.long(), and give vectors to the layer after the embedding",
+    "contiguity": "a transpose does not move the elements in memory: write .contiguous().view(…)",
+    "classes": "the classes are the last axis: give logits.transpose(1, 2), or flatten both, "
+    "logits.flatten(0, 1) with labels.flatten()",
+    "batch": "the batch is the first axis here: write nn.Transformer(…, batch_first=True)",
+    "padding": "the padding mask is transposed or belongs to another sequence: it must be "
+    "(batch, key)",
+}
+
 
 def likely_cause(found: Mismatch, inputs: Ins) -> str:
     """One sentence: what was probably forgotten, and what to write."""
+    if found.kind in _FIXED:
+        return _FIXED[found.kind].format(size=found.a.size)
     advise = _ADVICE.get(found.kind, broadcast_cause)
     return advise(found, inputs) or _different_sizes(found)
 
@@ -100,26 +116,12 @@ def _channels(found: Mismatch, inputs: Ins) -> str:
     return _wrong_width(found)
 
 
-def _positions(found: Mismatch, inputs: Ins) -> str:
-    return (
-        f"the sentence is longer than the position table: build it with at least {found.a.size} "
-        "rows, or truncate the sentence"
-    )
-
-
 def _id(found: Mismatch, inputs: Ins) -> str:
     if found.a.size < 0:
         return "a negative id, such as the label -100 that only a loss understands, is not a token"
     return (
         "the tokenizer has more tokens than the embedding matrix has rows: nn.Embedding needs at "
         f"least {found.a.size + 1}"
-    )
-
-
-def _dtype(found: Mismatch, inputs: Ins) -> str:
-    return (
-        "the ids were created as floats, or vectors were given instead of ids: convert ids "
-        "with ids.long(), and give vectors to the layer after the embedding"
     )
 
 
@@ -141,10 +143,6 @@ def _view(found: Mismatch, inputs: Ins) -> str:
         rest = a.label.replace(b.label, "").strip("·").replace("··", "·")
         return f"{difference}: the factor {rest} was forgotten"
     return f"{difference}: write -1 for one size, and check the others"
-
-
-def _contiguity(found: Mismatch, inputs: Ins) -> str:
-    return "a transpose does not move the elements in memory: write .contiguous().view(…)"
 
 
 def _cat(found: Mismatch, inputs: Ins) -> str:
@@ -179,21 +177,6 @@ def _labels(found: Mismatch, inputs: Ins) -> str:
     )
 
 
-def _classes(found: Mismatch, inputs: Ins) -> str:
-    return (
-        "the classes are the last axis: give logits.transpose(1, 2), or flatten both, "
-        "logits.flatten(0, 1) with labels.flatten()"
-    )
-
-
-def _batch(found: Mismatch, inputs: Ins) -> str:
-    return "the batch is the first axis here: write nn.Transformer(…, batch_first=True)"
-
-
-def _padding(found: Mismatch, inputs: Ins) -> str:
-    return "the padding mask is transposed or belongs to another sequence: it must be (batch, key)"
-
-
 def _mask(found: Mismatch, inputs: Ins) -> str:
     if {found.a.label, found.b.label} <= LENGTHS:
         return (
@@ -214,8 +197,7 @@ def _different_sizes(found: Mismatch) -> str:
 
 
 _ADVICE: dict[str, Callable[[Mismatch, Ins], str]] = {
-    "inner": _inner, "batch axes": _batch_axes, "linear": _linear, "view": _view,
-    "contiguity": _contiguity, "cat": _cat, "rank": _rank, "norm": _norm, "channels": _channels,
-    "positions": _positions, "id": _id, "dtype": _dtype, "labels": _labels, "classes": _classes,
-    "batch": _batch, "padding": _padding, "mask": _mask,
+    "inner": _inner, "batch axes": _batch_axes, "linear": _linear, "view": _view, "cat": _cat,
+    "rank": _rank, "norm": _norm, "channels": _channels, "id": _id, "labels": _labels,
+    "mask": _mask,
 }  # fmt: skip

@@ -4,17 +4,12 @@ from collections.abc import Callable, Sequence
 
 from clearhead.explain.tracer.axes import Shape, sizes
 from clearhead.explain.tracer.call import Call, same_positions
-from clearhead.explain.tracer.propagation import dimensions, indexing, products, reshape
+from clearhead.explain.tracer.propagation import dimensions, indexing, reshape
 
 # A rule takes the call and the sizes of the result; it returns the axes, or None if unknown.
 Rule = Callable[[Call, Sequence[int]], Shape | None]
 
-RULES: dict[str, Rule] = {
-    **products.RULES,
-    **dimensions.RULES,
-    **reshape.RULES,
-    **indexing.RULES,
-}
+RULES: dict[str, Rule] = {**dimensions.RULES, **reshape.RULES, **indexing.RULES}
 NOT_UNDERSTOOD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 

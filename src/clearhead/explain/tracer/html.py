@@ -9,9 +9,16 @@ from html import escape
 from pathlib import Path
 
 from clearhead.explain.tracer.axes import Axis, Shape
-from clearhead.explain.tracer.forms.lines import Line, parameters, short, summary
 from clearhead.explain.tracer.mistake import Mistake
-from clearhead.explain.tracer.rows import Operand, Row, group_equal
+from clearhead.explain.tracer.rows import (
+    Line,
+    Operand,
+    Row,
+    group_equal,
+    parameters,
+    short,
+    summary,
+)
 
 _HEAD = {
     "what": "operation", "shapes": "input → output", "formula": "formula", "num p": "parameters",
@@ -50,7 +57,7 @@ def fragment(root: Row, mistake: Mistake | None = None) -> str:
 @cache
 def style() -> str:
     """The style sheet: the colours of the design, then the page's own rules."""
-    design = Path(__file__).parents[2] / "design.css"
+    design = Path(__file__).parents[1] / "design.css"
     own = Path(__file__).with_name("trace.css")
     return design.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
 

@@ -10,9 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from clearhead.explain.tracer.axes import Shape, sizes
-from clearhead.explain.tracer.forms.lines import Line, lines, note, parameters, short, summary
 from clearhead.explain.tracer.mistake import Mistake
-from clearhead.explain.tracer.rows import Operand, Row
+from clearhead.explain.tracer.rows import (
+    Line,
+    Operand,
+    Row,
+    lines,
+    note,
+    parameters,
+    short,
+    summary,
+)
 
 WIDTH = 190  # where the output is not a terminal, wrapping would gain nothing
 FORMAT_VERSION = 1
