@@ -104,10 +104,10 @@ def figures() -> dict[str, Figure]:
     largest = max(sizes, key=lambda path: sizes[path])
     length, function = longest_function()
     return {
-        "files": Figure(len(sizes), 1, 445, "at most 320"),
-        "lines": Figure(total, 1, 54_800, "at most 33,000"),
+        "files": Figure(len(sizes), 1, 426, "at most 320"),
+        "lines": Figure(total, 1, 53_600, "at most 33,000"),
         "median lines of a file": Figure(median(sizes.values()), 110, 160, "110 to 160"),
-        "imports, % of lines": Figure(round(100 * import_lines() / total, 1), 0, 8.3, "at most 6"),
+        "imports, % of lines": Figure(round(100 * import_lines() / total, 1), 0, 8.0, "at most 6"),
         "largest file": Figure(sizes[largest], 1, 350, "at most 350", name_of(largest)),
         "longest function": Figure(length, 1, 60, "at most 60", function),
     }
