@@ -4,7 +4,7 @@ Nothing here changes what a model computes. `import clearhead.explain` is cheap:
 imports its module on first use.
 """
 
-from importlib import import_module
+from clearhead.lazy import attributes_of
 
 _MODULES = {
     "trace": "clearhead.explain.tracer",
@@ -16,14 +16,7 @@ _MODULES = {
 
 __all__ = ["AttentionView", "Trace", "head_view", "model_view", "trace"]
 
-
-def __getattr__(name: str) -> object:
-    """Import a public name on first use (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'clearhead.explain' has no attribute {name!r}")
-    value: object = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = attributes_of(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
