@@ -104,13 +104,8 @@ def figures() -> dict[str, Figure]:
     largest = max(sizes, key=lambda path: sizes[path])
     length, function = longest_function()
     return {
-<<<<<<< HEAD
         "files": Figure(len(sizes), 1, 424, "at most 320"),
         "lines": Figure(total, 1, 54_500, "at most 33,000"),
-=======
-        "files": Figure(len(sizes), 1, 426, "at most 320"),
-        "lines": Figure(total, 1, 53_600, "at most 33,000"),
->>>>>>> struct
         "median lines of a file": Figure(median(sizes.values()), 110, 160, "110 to 160"),
         "imports, % of lines": Figure(round(100 * import_lines() / total, 1), 0, 8.0, "at most 6"),
         "largest file": Figure(sizes[largest], 1, 350, "at most 350", name_of(largest)),
