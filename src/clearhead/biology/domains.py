@@ -92,7 +92,7 @@ FINE_TUNING: Defaults = {"optimizer": {"peak_lr": 5e-4}}
 DNA: dict[str, Defaults] = {
     "aligned": {
         "model": {"motif": 7, "token_width": 8, "head_dropout": 0.3, "h": 2, "pool": 3,
-                  "linear": "pairs"},
+                  "linear": "similarity"},
         "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
         "run": {"epochs": 25, "members": 5},
     },
@@ -103,9 +103,11 @@ DNA: dict[str, Defaults] = {
     "number": NUMBERS,
 }  # fmt: skip
 PROTEIN: dict[str, Defaults] = {
-    "aligned": {"model": {"motif": 5, "token_width": 24, "head_dropout": 0.5}},
+    "aligned": {
+        "model": {"motif": 5, "token_width": 24, "head_dropout": 0.5, "linear": "similarity"},
+    },
     "free": {
-        "model": {"motif": 5, "token_width": 24, "h": 2},
+        "model": {"motif": 5, "token_width": 24, "h": 2, "linear": "similarity"},
         "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
         "run": {"epochs": 20, "members": 5},
     },
@@ -125,7 +127,8 @@ CELLS: dict[str, Defaults] = {
                   "max_length": 2048},
         "augment": {"noise": 0.15},
         "optimizer": {"peak_lr": 2e-3, "balanced": True},
-        "run": {"epochs": 40, "batch_texts": 32, "metric": "macro_f1"},
+        "run": {"epochs": 12, "min_steps": 200, "batch_texts": 32, "metric": "macro_f1",
+                "members": 3},
     },
 }  # fmt: skip
 
