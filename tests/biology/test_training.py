@@ -245,7 +245,7 @@ def test_a_benchmark_of_positions_counts_those_of_the_mask(tmp_path: Path) -> No
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
-    with pytest.raises(UserError, match="7 tokens, and this model takes exactly 28"):
+    with pytest.raises(UserError, match="7 tokens and this model takes exactly 28"):
         list(predictor.predict([Record("here", "x", "ACGTA")]))
 
 

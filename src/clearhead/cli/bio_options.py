@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad."
+FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad or .mtx."
 Data = Annotated[str | None, typer.Argument(help=FORMS)]
 Table = Annotated[str, typer.Argument(help="Labelled sequences or cells, as for train.")]
 Source = Annotated[str, typer.Argument(help=FORMS)]
