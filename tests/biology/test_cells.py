@@ -1,5 +1,6 @@
 """Cells: rank values by Geneformer's rule, counts recognised, known layouts load."""
 
+import gzip
 import json
 import sys
 import types
@@ -8,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 import torch
 import transformers
 
@@ -20,7 +23,7 @@ from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.vocabulary import Vocabulary
-from clearhead.data.h5ad import kind_of_values, read_cells, write_cell
+from clearhead.data.h5ad import kind_of_values, read_cell, read_cells, write_cell
 from clearhead.data.sequences import Columns, Record
 from clearhead.errors import UserError
 from tests.pretrained.reference import CLOSE, disturbed, furthest, ragged, saved
@@ -91,6 +94,45 @@ def test_scaled_values_are_refused_with_the_reason(tmp_path: Path) -> None:
         next(read_cells(path))
     path = write(tmp_path / "y.h5ad", scaled, layers={"counts": matrix})
     assert next(read_cells(path)).label == "A"
+
+
+def write_sparse(folder: Path, matrix: np.ndarray, genes: list[str], end: str = "") -> Path:
+    """As 10x Genomics: genes in rows, a file of genes and one of cells beside the matrix."""
+    path = folder / f"matrix.mtx{end}"
+    make: Any = gzip.open if end else open
+    with make(path, "wb") as file:
+        scipy.io.mmwrite(file, scipy.sparse.coo_matrix(matrix.T.astype(int)))
+    with make(folder / f"features.tsv{end}", "wt") as file:
+        file.write("".join(f"{gene}\tSYMBOL\tGene Expression\n" for gene in genes))
+    with make(folder / f"barcodes.tsv{end}", "wt") as file:
+        file.write("".join(f"cell{number}\n" for number in range(len(matrix))))
+    return path
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_sparse_matrix_gives_the_same_cells(tmp_path: Path, end: str) -> None:
+    matrix = counts(20)
+    plain = list(read(write(tmp_path / "counts.h5ad", matrix), Columns(), "cells"))
+    sparse = list(read(write_sparse(tmp_path, matrix, GENES, end), Columns(), "cells"))
+    assert [(one.name, one.label) for one in sparse] == [(one.name, None) for one in plain]
+    for one, other in zip(sparse, plain, strict=True):
+        mine, theirs = read_cell(one.sequence), read_cell(other.sequence)
+        assert mine[0] == theirs[0]
+        assert np.allclose(mine[1], theirs[1], rtol=1e-6)
+
+
+def test_faults_of_a_sparse_matrix_are_one_line(tmp_path: Path) -> None:
+    path = write_sparse(tmp_path, counts(20), GENES[:-1])
+    with pytest.raises(UserError, match=r"features\.tsv has 36 names, and .* has 37 rows"):
+        next(read(path, Columns(), "cells"))
+    (tmp_path / "features.tsv").unlink()
+    with pytest.raises(UserError, match=r"no features\.tsv or genes\.tsv beside it"):
+        next(read(path, Columns(), "cells"))
+    with pytest.raises(UserError, match="holds cells, not sequences: use `clearhead bio cells`"):
+        next(read(path, Columns(), "dna"))
+    path.write_text("nothing", encoding="utf-8")
+    with pytest.raises(UserError, match="as Matrix Market"):
+        next(read(path, Columns(), "cells"))
 
 
 def test_kinds_of_values() -> None:

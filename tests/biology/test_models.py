@@ -1,6 +1,8 @@
 """Models: padding changes nothing, directories give the same numbers back, known layouts load."""
 
+import itertools
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +15,11 @@ import transformers
 from clearhead.biology.answering import hidden_of, scores_of
 from clearhead.biology.convolution import ConvolutionConfig
 from clearhead.biology.encoder import MotifConfig
-from clearhead.biology.linear_part import STRENGTH, PairWeights
-from clearhead.biology.model import (
-    HeadName,
-    Linear,
-    ModelConfig,
-    SequenceModel,
-    load_model,
-    save_model,
-)
+from clearhead.biology.linear_part import STRENGTH, RankWeights
+from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_model, save_model
+from clearhead.biology.similarity import ALPHA, SHARPNESS, SimilarityScores
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.blocks import padding_mask
 from clearhead.errors import UserError
 from clearhead.models import BertConfig, EsmConfig
 from tests.biology.synthetic import bases
@@ -91,12 +88,11 @@ def test_an_aligned_model_tells_positions_apart() -> None:
     assert (model(row) - model(moved)).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("linear", ["", "pairs"])
-def test_pooled_positions_keep_what_a_batch_says(linear: Linear) -> None:
+def test_pooled_positions_keep_what_a_batch_says() -> None:
     sizes = replace(MOTIF, aligned=True, pool=3, seq_len=17)
     assert sizes.positions == 6
     torch.manual_seed(3)
-    model = SequenceModel(ModelConfig("dna", sizes, "aligned", ("a", "b"), linear=linear)).eval()
+    model = SequenceModel(ModelConfig("dna", sizes, "aligned", ("a", "b"))).eval()
     rng = random.Random(1)
     ids = [Vocabulary.of_bases().encode(bases(15, rng)) for _ in range(5)]
     assert hidden_of(model, ids)[0].shape == (6, 12)
@@ -106,18 +102,81 @@ def test_pooled_positions_keep_what_a_batch_says(linear: Linear) -> None:
         replace(MOTIF, pool=3)
 
 
-def test_the_pairs_are_logistic_regression_on_neighbours() -> None:
+@torch.no_grad()
+@pytest.mark.parametrize("windows", [(0,), (2, 3)])
+def test_similarity_is_kernel_ridge_regression(windows: tuple[int, ...]) -> None:
+    """Written with loops and with scikit-learn's solver; the window has the least error."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    rng = np.random.default_rng(2)
+    rows = rng.integers(1, 5, size=(40, 9)).tolist()
+    if windows == (0,):
+        rows = [row[: 4 + number % 6] for number, row in enumerate(rows)]
+    classes = torch.tensor([(row[2] == row[3]) + (row[0] == 1) for row in rows]).long()
+    part = SimilarityScores(40, sum(map(len, rows)), vocab_size=6, outputs=3)
+    part.fit(rows, classes, windows)
+    wanted = 2 * np.eye(3)[classes] - 1
+    centred = wanted - wanted.mean(axis=0)
+    errors = {
+        w: left_out(kernel_by_loops(rows, w), centred, ALPHA["aligned" if w else "free"])
+        for w in windows
+    }
+    window = int(part.window)
+    assert window == min(errors, key=lambda width: errors[width])
+    values = kernel_by_loops(rows, window)
+    theirs = KernelRidge(alpha=ALPHA["aligned" if window else "free"], kernel="precomputed").fit(
+        values, centred
+    )
+    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    ours = part(ids, padding_mask(ids, 0)).numpy()
+    assert np.abs(ours - theirs.predict(values) - wanted.mean(axis=0)).max() < 1e-4
+
+
+def kernel_by_loops(rows: list[list[int]], window: int) -> np.ndarray:
+    sharpness = SHARPNESS["aligned" if window else "free"]
+    similar = [[alike(one, other, window) for other in rows] for one in rows]
+    return np.exp(2 * sharpness * (np.array(similar) - 1))
+
+
+def alike(one: list[int], other: list[int], window: int) -> float:
+    if window:
+        starts = range(len(one) - window + 1)
+        return float(np.mean([one[t : t + window] == other[t : t + window] for t in starts]))
+    mine, theirs = (Counter([*row, *itertools.pairwise(row)]) for row in (one, other))
+    names = [*mine, *(name for name in theirs if name not in mine)]
+    a, b = (np.log1p([counts[name] for name in names]) for counts in (mine, theirs))
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def left_out(kernel: np.ndarray, wanted: np.ndarray, alpha: float) -> float:
+    """The mean squared error of records on which the regression is not fitted."""
+    errors = []
+    for row in range(len(kernel)):
+        kept = np.arange(len(kernel)) != row
+        inner = kernel[np.ix_(kept, kept)] + alpha * np.eye(len(kernel) - 1)
+        errors.append(wanted[row] - kernel[row, kept] @ np.linalg.solve(inner, wanted[kept]))
+    return float(np.square(errors).mean())
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_ranks_are_logistic_regression(balanced: bool) -> None:
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(2)
-    ids = rng.integers(4, size=(90, 7))
-    classes = 1 * (ids[:, 2] == ids[:, 3]) + (rng.random(90) < 0.4)
-    part = PairWeights(seq_len=7, vocab_size=4, outputs=3)
-    part.fit(ids, torch.from_numpy(classes))
-    pairs = np.eye(16)[ids[:, :-1] * 4 + ids[:, 1:]].reshape(90, -1)
-    theirs = LogisticRegression(C=STRENGTH, max_iter=1000, tol=1e-8).fit(pairs, classes)
-    ours = part(torch.from_numpy(ids), torch.ones(1)).softmax(dim=-1).numpy()
-    assert np.abs(ours - theirs.predict_proba(pairs)).max() < 1e-3
+    rows = [rng.permutation(np.arange(1, 9))[: 3 + n % 5].tolist() for n in range(90)]
+    classes = torch.tensor([int(row[0] < 5) + int(row[1] == 3) for row in rows])
+    part = RankWeights(vocab_size=9, outputs=3)
+    part.fit(rows, classes, balanced)
+    design = np.zeros((90, 9))
+    for number, row in enumerate(rows):
+        for rank, token in enumerate(row):
+            design[number, token] = (1.5 - rank / len(row)) / np.sqrt(len(row))
+    weight = "balanced" if balanced else None
+    model = LogisticRegression(C=STRENGTH, class_weight=weight, max_iter=5000, tol=1e-8)
+    theirs = model.fit(design, classes.numpy()).predict_proba(design)
+    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    ours = part(ids, padding_mask(ids, 0)).softmax(dim=-1).detach().numpy()
+    assert np.abs(ours - theirs).max() < 5e-3
 
 
 @torch.no_grad()

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from clearhead.biology import training
+from clearhead.biology.added_part import WEIGHTS
 from clearhead.biology.benchmark import Plan, benchmark
-from clearhead.biology.calibration import WEIGHTS
 from clearhead.biology.dna.alphabet import reverse_complement
-from clearhead.biology.linear_part import PairWeights
 from clearhead.biology.model import load_model
 from clearhead.biology.predicting import Predictor
+from clearhead.biology.similarity import SimilarityScores
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.models.weights import read_tensors
@@ -106,21 +106,52 @@ def test_members_share_learned_tokens_and_the_scale_of_numbers(tmp_path: Path) -
     assert resumed.task.model.config.scale == one.config.scale
 
 
-def test_the_regression_of_pairs_gets_one_of_the_weights(tmp_path: Path) -> None:
-    data = write_promoters(tmp_path / "train.csv", 90)
-    predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
-    records = load_examples(RunDirectory(tmp_path / "run"), Record).train
+@pytest.mark.parametrize("length", [26, None])
+def test_similarity_is_added_and_fitted_again_on_every_record(
+    tmp_path: Path, length: int | None
+) -> None:
+    data = write_promoters(tmp_path / "train.csv", 90, length=length)
+    predictor = trained(tmp_path / "run", similar(data))
+    examples = load_examples(RunDirectory(tmp_path / "run"), Record)
     encode = predictor.loaded.vocabulary.encode
-    part = PairWeights(28, 10, 2)
-    part.fit(
-        np.array([encode(record.sequence) for record in records]),
-        torch.tensor([int(record.label == "yes") for record in records]),
-    )
+    rows = [encode(r.sequence) for r in (*examples.train, *examples.dev)]
+    classes = torch.tensor([int(r.label == "yes") for r in (*examples.train, *examples.dev)])
     found = predictor.loaded.models[0].linear
-    assert isinstance(found, PairWeights)
+    assert isinstance(found, SimilarityScores)
+    part = SimilarityScores(len(rows), sum(map(len, rows)), 10, 2)
+    part.fit(rows, classes, (int(found.window),))
+    assert (int(found.window) == 0) == (length is None)
     weight = float(found.weight.norm() / part.weight.norm())
     assert min(abs(weight - one) for one in WEIGHTS) < 1e-3 * weight
-    assert (found.weight - weight * part.weight).abs().max() < 1e-3
+    assert torch.allclose(found.weight, weight * part.weight, atol=1e-3)
+    before = read_tensors(tmp_path / "run" / "best" / "model.safetensors")
+    training.resume(tmp_path / "run")  # a finished run: the part is found again, not added twice
+    after = read_tensors(tmp_path / "run" / "best" / "model.safetensors")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_members_have_the_same_part_in_the_end(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    wanted = similar(data)
+    wanted["run"]["members"] = 2
+    predictor = trained(tmp_path / "run", wanted)
+    one, other = (model.linear for model in predictor.loaded.models)
+    assert isinstance(one, SimilarityScores) and isinstance(other, SimilarityScores)
+    assert torch.allclose(one.weight.norm(), other.weight.norm(), rtol=1e-3)
+    part = SimilarityScores(60, 60 * 28, 10, 2)
+    every = list(read_records(data))
+    classes = torch.tensor([int(record.label == "yes") for record in every])
+    part.fit(
+        [predictor.loaded.vocabulary.encode(record.sequence) for record in every],
+        classes,
+        (int(one.window),),
+    )
+    weight = float(one.weight.norm() / part.weight.norm())
+    assert min(abs(weight - chosen / 2) for chosen in WEIGHTS) < 1e-3 * weight
+
+
+def similar(data: Path) -> dict[str, Any]:
+    return values(data, {"linear": "similarity"}, {"steps": 4})
 
 
 def test_balanced_classes_have_the_same_weight_in_the_loss(tmp_path: Path) -> None:
@@ -214,7 +245,7 @@ def test_a_benchmark_of_positions_counts_those_of_the_mask(tmp_path: Path) -> No
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
-    with pytest.raises(UserError, match="7 tokens, and this model takes exactly 28"):
+    with pytest.raises(UserError, match="7 tokens and this model takes exactly 28"):
         list(predictor.predict([Record("here", "x", "ACGTA")]))
 
 

@@ -56,9 +56,11 @@ def test_a_fault_is_one_line(tmp_path: Path, name: str, text: str, says: str) ->
 def test_training_needs_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id,sequence,other\na,ACGT,1\n", encoding="utf-8")
-    with pytest.raises(UserError, match="line 2: no label"):
-        labelled(read_records(path))
-    assert labelled(read_records(path, Columns(label="other")))[0].label == "1"
+    with pytest.raises(
+        UserError, match=r"line 2: no label; the columns are id, sequence, other: .*--label-column"
+    ):
+        labelled(read_records(path), path)
+    assert labelled(read_records(path, Columns(label="other")), path)[0].label == "1"
 
 
 def test_a_protein_among_dna_is_recognised(tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ import torch
 from clearhead.biology.convolution import ConvolutionConfig
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.examples import Parts
-from clearhead.biology.model import HeadName, Linear, ModelConfig, SequenceModel, load_model
+from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_model
 from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe
 from clearhead.biology.scale import scale_of
 from clearhead.biology.vocabulary import Vocabulary
-
-MOST_PAIRED = 64  # tokens of a vocabulary whose pairs have weights; k-mers have too many
 
 
 def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> SequenceModel:
@@ -50,7 +48,7 @@ def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> Se
         head=_head(parts, fixed),
         labels=tuple(parts.labels),
         head_dropout=m.head_dropout,
-        linear=_linear(m, aligned, vocabulary),
+        linear="positions" if m.linear == "positions" and aligned else "",
         strands=recipe.augment.both_strands,
         scale=scale_of(parts, m.logarithm),
         length=length if fixed else 0,
@@ -66,13 +64,6 @@ def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> Se
                 if name in old:  # the positions of aligned sequences are new
                     weight.copy_(old[name])
     return model
-
-
-def _linear(m: BiologyModel, aligned: bool, vocabulary: Vocabulary) -> Linear:
-    """The linear part that is possible: one of positions needs them aligned, and few tokens."""
-    if m.linear == "pairs" and len(vocabulary.tokens) > MOST_PAIRED:
-        return ""
-    return m.linear if aligned or m.linear == "ranks" else ""
 
 
 def start_at_zero(model: SequenceModel) -> None:

@@ -10,7 +10,9 @@ from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.h5ad import SUFFIX, read_cells
+from clearhead.data.mtx import ENDING, read_mtx
 from clearhead.data.sequences import Columns, Record, labelled, read_records
+from clearhead.data.table import kind_of
 from clearhead.errors import UserError
 
 Defaults = dict[str, dict[str, Any]]
@@ -54,7 +56,7 @@ def as_cell(sequence: str, place: str) -> str:
         UserError: it is something else, such as the bases of a sequence.
     """
     if ":" not in sequence:
-        raise UserError(f"{place}: no cell; expected an .h5ad file of counts")
+        raise UserError(f"{place}: no cell; expected counts, as .h5ad or .mtx")
     return sequence
 
 
@@ -92,7 +94,7 @@ FINE_TUNING: Defaults = {"optimizer": {"peak_lr": 5e-4}}
 DNA: dict[str, Defaults] = {
     "aligned": {
         "model": {"motif": 7, "token_width": 8, "head_dropout": 0.3, "h": 2, "pool": 3,
-                  "linear": "pairs"},
+                  "linear": "similarity"},
         "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
         "run": {"epochs": 25, "members": 5},
     },
@@ -103,9 +105,11 @@ DNA: dict[str, Defaults] = {
     "number": NUMBERS,
 }  # fmt: skip
 PROTEIN: dict[str, Defaults] = {
-    "aligned": {"model": {"motif": 5, "token_width": 24, "head_dropout": 0.5}},
+    "aligned": {
+        "model": {"motif": 5, "token_width": 24, "head_dropout": 0.5, "linear": "similarity"},
+    },
     "free": {
-        "model": {"motif": 5, "token_width": 24, "h": 2},
+        "model": {"motif": 5, "token_width": 24, "h": 2, "linear": "similarity"},
         "optimizer": {"peak_lr": 3e-3, "weight_decay": 0.05},
         "run": {"epochs": 20, "members": 5},
     },
@@ -125,7 +129,8 @@ CELLS: dict[str, Defaults] = {
                   "max_length": 2048},
         "augment": {"noise": 0.15},
         "optimizer": {"peak_lr": 2e-3, "balanced": True},
-        "run": {"epochs": 40, "batch_texts": 32, "metric": "macro_f1"},
+        "run": {"epochs": 12, "min_steps": 200, "batch_texts": 32, "metric": "macro_f1",
+                "members": 3},
     },
 }  # fmt: skip
 
@@ -142,8 +147,13 @@ def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]
     Raises:
         UserError: what the reader of the form refuses.
     """
-    if domain == "cells" and Path(path).suffix == SUFFIX:
+    kind = kind_of(path)
+    if kind in (SUFFIX, ENDING) and domain != "cells":
+        raise UserError(f"{path} holds cells, not sequences: use `clearhead bio cells`")
+    if kind == SUFFIX:
         records = read_cells(path, columns.label)
+    elif kind == ENDING:
+        records = read_mtx(path)
     else:
         records = read_records(path, columns)
     for record in records:
@@ -156,7 +166,7 @@ def read_labelled(path: str | Path, columns: Columns, domain: Domain) -> list[Re
     Raises:
         UserError: as `read`, or there is no label.
     """
-    return labelled(read(path, columns, domain))
+    return labelled(read(path, columns, domain), path)
 
 
 def length_of(record: Record, domain: Domain) -> int:

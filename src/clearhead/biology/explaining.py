@@ -20,7 +20,7 @@ class Explanation(NamedTuple):
     """Of one sequence: its tokens, and two numbers for each of them, (tokens,)."""
 
     pieces: list[str]
-    effect: Floats  # how much the answer's probability falls when the token is masked
+    effect: Floats  # how much the answer's calibrated probability falls if the token is masked
     attention: Floats  # mean weight that the token receives from all queries, heads and layers
 
 
@@ -59,20 +59,20 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     before, after = vocabulary.edges
     inner = slice(before, len(ids) - after)
     attention: Any = 0.0
-    effect: Any = 0.0
     for model in loaded.models:
         received = attention_of(model, ids).mean(axis=(0, 1, 2))
         pool = -(-len(ids) // len(received))  # tokens that share a hidden state
         attention = attention + np.repeat(received / pool, pool)[: len(ids)][inner]
-        effect = effect + _occlusion(model, ids, inner, vocabulary.specials["mask"])
-    count = len(loaded.models)
-    return Explanation(vocabulary.pieces(sequence), effect / count, attention / count)
+    effect = _occlusion(loaded, ids, inner)
+    return Explanation(vocabulary.pieces(sequence), effect, attention / len(loaded.models))
 
 
-def _occlusion(model: SequenceModel, ids: list[int], inner: slice, mask_id: int) -> Floats:
-    rows = [ids]
+def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:
+    """How much the calibrated probability of the answer falls, for each hidden token."""
+    mask_id, rows = loaded.vocabulary.specials["mask"], [ids]
     for position in range(*inner.indices(len(ids))):
         rows.append([*ids[:position], mask_id, *ids[position + 1 :]])
-    chances = probabilities(np.array(scores_of(model, rows)))
+    every = [probabilities(np.array(scores_of(m, rows)), loaded.temperature) for m in loaded.models]
+    chances: Floats = np.mean(every, axis=0)
     answer = int(chances[0].argmax())
     return chances[0, answer] - chances[1:, answer]

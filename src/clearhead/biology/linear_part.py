@@ -1,5 +1,7 @@
 """A linear model of the tokens, which the Transformer corrects."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -7,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 ALPHA = 1.0  # of ridge regression
-STRENGTH = 0.3  # of logistic regression: the inverse of the L2 penalty
+STRENGTH = 30.0  # of logistic regression: the inverse of the L2 penalty
 
 
 class PositionWeights(nn.Module):
@@ -53,58 +55,6 @@ class PositionWeights(nn.Module):
             self.bias.fill_(float(target.mean() - centre @ solution))
 
 
-class PairWeights(nn.Module):
-    r"""A number for each pair of neighbouring tokens, position and class; their sum is the score.
-
-    .. math:: s = b + \sum_t W_{t, x_t, x_{t+1}}
-
-    Why beside the Transformer: a splice site is a few fixed positions, and a position weight
-    matrix of pairs recognises most of them. It is fitted first (logistic regression) and the
-    Transformer is trained apart from it: what the regression leaves of training sequences is
-    nearly nothing. Their scores are added, the regression's with a weight fitted on held-out
-    records.
-
-    Shape:
-        ids: (batch, seq_len), mask: unused -> (batch, outputs)
-    """
-
-    def __init__(self, seq_len: int, vocab_size: int, outputs: int) -> None:
-        super().__init__()
-        self.vocab_size = vocab_size
-        zeros = torch.zeros((seq_len - 1) * vocab_size**2, outputs)
-        self.weight = nn.Parameter(zeros, requires_grad=False)
-        self.bias = nn.Parameter(torch.zeros(outputs), requires_grad=False)
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Number the pairs, look up, add."""
-        # (batch, seq_len - 1, outputs) -> (batch, outputs)
-        return F.embedding(self.pairs(ids), self.weight).sum(dim=1) + self.bias
-
-    def pairs(self, ids: Tensor) -> Tensor:
-        """The row of each pair in the matrix: (batch, seq_len) -> (batch, seq_len - 1)."""
-        positions = torch.arange(ids.shape[1] - 1, device=ids.device)
-        return (positions * self.vocab_size + ids[:, :-1]) * self.vocab_size + ids[:, 1:]
-
-    def fit(self, rows: NDArray[np.int64], classes: Tensor) -> None:
-        """Logistic regression with an L2 penalty; the intercept is not shrunk."""
-        ids = torch.from_numpy(rows)
-        used, columns = self.pairs(ids).unique(return_inverse=True)
-        weight = torch.zeros(len(used), len(self.bias), requires_grad=True)
-        bias = torch.zeros(len(self.bias), requires_grad=True)
-        search = torch.optim.LBFGS([weight, bias], max_iter=100, line_search_fn="strong_wolfe")
-
-        def loss() -> Tensor:
-            search.zero_grad()
-            scores = F.embedding(columns, weight).sum(dim=1) + bias
-            penalty = weight.square().sum() / (2 * STRENGTH * len(ids))
-            found = F.cross_entropy(scores, classes) + penalty
-            found.backward()
-            return found.detach()
-
-        search.step(loss)
-        self.weight[used], self.bias[:] = weight.detach(), bias.detach()
-
-
 class RankWeights(nn.Module):
     r"""A number for each token and class, weighted by the token's rank; their mean is the score.
 
@@ -118,19 +68,51 @@ class RankWeights(nn.Module):
         ids: (batch, seq_len), mask: (batch, 1, 1, seq_len) -> (batch, outputs)
     """
 
-    def __init__(self, vocab_size: int, outputs: int, dropout: float) -> None:
+    def __init__(self, vocab_size: int, outputs: int) -> None:
         super().__init__()
-        self.table = nn.Embedding(vocab_size, outputs)
-        self.bias = nn.Parameter(torch.zeros(outputs))
-        self.dropout = nn.Dropout(dropout)
-        nn.init.zeros_(self.table.weight)
+        self.weight = nn.Parameter(torch.zeros(vocab_size, outputs), requires_grad=False)
+        self.bias = nn.Parameter(torch.zeros(outputs), requires_grad=False)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Weigh by rank, look up, add."""
-        real = mask[:, 0, 0]  # (batch, seq_len)
-        length = real.sum(dim=1, keepdim=True)
-        ranks = torch.arange(ids.shape[1], device=ids.device)
-        weights = self.dropout((1.5 - ranks / length) * real)  # (batch, seq_len)
-        # (batch, seq_len) and (batch, seq_len, outputs) -> (batch, outputs)
-        found = torch.einsum("bt,bto->bo", weights, self.table(ids).float())
-        return found / length.sqrt() + self.bias
+        # (batch, seq_len) -> (batch, outputs)
+        ranks = weights_of_ranks(mask[:, 0, 0])
+        return F.embedding_bag(ids, self.weight, mode="sum", per_sample_weights=ranks) + self.bias
+
+    def fit(self, sequences: Sequence[Sequence[int]], classes: Tensor, balanced: bool) -> None:
+        """Logistic regression with an L2 penalty; `balanced` gives each class the same weight."""
+        ids = torch.tensor([token for row in sequences for token in row])
+        ends = torch.tensor([0, *map(len, sequences)]).cumsum(0)
+        ranks = torch.cat(
+            [weights_of_ranks(torch.ones(1, len(row), dtype=torch.bool))[0] for row in sequences]
+        )
+        weight = torch.zeros_like(self.weight, requires_grad=True)
+        bias = torch.zeros_like(self.bias, requires_grad=True)
+        counts = torch.bincount(classes, minlength=len(bias)).clamp(min=1)
+        of_class = len(classes) / (len(bias) * counts) if balanced else torch.ones(len(bias))
+        search = torch.optim.LBFGS([weight, bias], max_iter=200, line_search_fn="strong_wolfe")
+
+        def loss() -> Tensor:
+            search.zero_grad()
+            scores = bias + F.embedding_bag(
+                ids, weight, ends[:-1], mode="sum", per_sample_weights=ranks
+            )
+            found = F.cross_entropy(scores, classes, of_class, reduction="sum") / len(classes)
+            (found + weight.square().sum() / (2 * STRENGTH * len(classes))).backward()
+            return found.detach() + weight.detach().square().sum() / (2 * STRENGTH * len(classes))
+
+        search.step(loss)
+        with torch.no_grad():
+            self.weight.copy_(weight)
+            self.bias.copy_(bias)
+
+
+def weights_of_ranks(real: Tensor) -> Tensor:
+    """From 3/2 (first token) to 1/2 (last), over the root of their number; 0 for padding.
+
+    Shape:
+        real: (batch, seq_len), True = no padding -> (batch, seq_len)
+    """
+    length = real.sum(dim=1, keepdim=True)
+    ranks = torch.arange(real.shape[1], device=real.device)
+    return (1.5 - ranks / length) * real / length.sqrt()

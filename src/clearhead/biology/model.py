@@ -12,17 +12,20 @@ from torch import Tensor, nn
 from clearhead.biology.convolution import ConvolutionConfig, ConvolutionEncoder
 from clearhead.biology.encoder import MotifConfig, MotifEncoder
 from clearhead.biology.heads import AlignedHead, PooledHead, TokenHead
-from clearhead.biology.linear_part import PairWeights, PositionWeights, RankWeights
+from clearhead.biology.linear_part import PositionWeights, RankWeights
+from clearhead.biology.similarity import SimilarityScores
+from clearhead.biology.vocabulary import FILE as VOCABULARY
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.blocks import ACTIVATIONS, MaskedLanguageHead, padding_mask
 from clearhead.errors import UserError
+from clearhead.files import record_checksums
 from clearhead.models import Bert, BertConfig, Esm, EsmConfig
 from clearhead.models.weights import load_into, refuse_a_file, save
 from clearhead.pretrained import from_pretrained
 
 Domain = Literal["dna", "protein", "cells"]
 HeadName = Literal["pooled", "aligned", "token", "masked"]
-Linear = Literal["", "positions", "pairs", "ranks"]
+Linear = Literal["", "positions", "similarity", "ranks"]
 MODEL_TYPE = "clearhead-biology"
 CALIBRATION = "calibration.json"
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
@@ -43,6 +46,7 @@ class ModelConfig:
     labels: tuple[str, ...] = ()  # of classes; none for numbers and masked tokens
     head_dropout: float = 0.0
     linear: Linear = ""  # what is added to the head's scores
+    compared: tuple[int, ...] = ()  # of `similarity`: training sequences, and their tokens
     strands: bool = False  # average over both strands of DNA
     scale: tuple[float, float, float] = (0.0, 1.0, 0.0)  # of numbers: see `scale.standardised`
     length: int = 0  # of aligned sequences, in tokens; 0: any
@@ -88,17 +92,10 @@ class SequenceModel(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Encode, score, add the linear part if there is one."""
-        scores = self.without_linear(ids)
-        if self.linear is None:
-            return scores
-        ids = self.read(ids)
-        return scores + self.linear(ids, padding_mask(ids, self.config.encoder.pad_id))
-
-    def without_linear(self, ids: Tensor) -> Tensor:
-        """The scores of the Transformer alone."""
         ids = self.read(ids)
         mask = padding_mask(ids, self.config.encoder.pad_id)
-        return self.head(self.encoder(ids, mask), mask)
+        scores = self.head(self.encoder(ids, mask), mask)
+        return scores if self.linear is None else scores + self.linear(ids, mask)
 
     def hidden(self, ids: Tensor) -> Tensor:
         """The encoder's last hidden states, (batch, seq_len, d_model)."""
@@ -123,10 +120,11 @@ class SequenceModel(nn.Module):
         sizes = config.encoder
         if config.linear == "positions":
             return PositionWeights(sizes.seq_len, sizes.vocab_size)
-        if config.linear == "pairs":
-            return PairWeights(sizes.seq_len, sizes.vocab_size, config.outputs)
+        if config.linear == "similarity":
+            records, tokens = config.compared
+            return SimilarityScores(records, tokens, sizes.vocab_size, config.outputs)
         if config.linear == "ranks":
-            return RankWeights(sizes.vocab_size, config.outputs, config.head_dropout)
+            return RankWeights(sizes.vocab_size, config.outputs)
         return None
 
     def _masked_head(self) -> nn.Module:
@@ -173,6 +171,12 @@ def save_model(model: SequenceModel, vocabulary: Vocabulary, directory: Path) ->
     }
     save(model, json.dumps(values, indent=2) + "\n", directory, torch.float32)
     vocabulary.save(directory)
+
+
+def resave(model: SequenceModel, vocabulary: Vocabulary, directory: Path) -> None:
+    """Replace the model of a finished run, and the checksums of its files."""
+    save_model(model, vocabulary, directory)
+    record_checksums(directory, ("config.json", "model.safetensors", VOCABULARY))
 
 
 def load_model(directory: str | Path) -> Loaded:

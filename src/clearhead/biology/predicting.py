@@ -140,9 +140,10 @@ class Predictor:
                 ids = self.loaded.vocabulary.fitted(ids, longest)
             elif not endless and (len(ids) > longest or (exact and len(ids) != exact)):
                 wanted = "exactly" if exact else "at most"
+                hint = "give sequences of the training data's length" if exact else "cut it"
                 raise UserError(
-                    f"{record.place}: {len(ids)} tokens, and this model takes {wanted} "
-                    f"{longest}, special tokens included; cut the sequence"
+                    f"{record.place}: the sequence has {len(ids)} tokens and this model takes "
+                    f"{wanted} {longest}, special tokens included; {hint}"
                 )
             found.append(ids)
         return found

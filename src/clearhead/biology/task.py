@@ -22,7 +22,7 @@ from clearhead.biology.examples import (
     numbers_of,
     read_parts,
 )
-from clearhead.biology.linear_part import PairWeights, PositionWeights
+from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import SequenceModel, load_model, save_model
 from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.scale import standardised
@@ -63,10 +63,9 @@ class LabelledSequences:
         self.values = self._values(self.train_records)
         self.weights = self._weights()
         examples = encode(self.train_records)
-        if isinstance(self.model.linear, PositionWeights | PairWeights):
+        if isinstance(self.model.linear, PositionWeights) and self.values is not None:
             ids = self.model.read(torch.tensor([example.ids for example in examples]))
-            classes = torch.tensor([example.targets[0] for example in examples])
-            self.model.linear.fit(ids.numpy(), classes if self.values is None else self.values)
+            self.model.linear.fit(ids.numpy(), self.values)
         r = recipe.run
         self.batches = LabelledBatches(
             examples, r.batch_tokens, r.batch_texts, r.seed,
@@ -93,8 +92,7 @@ class LabelledSequences:
         """Cross-entropy of classes, squared error of standardised numbers; summed."""
         device = next(model.parameters()).device
         ids = self._noisy(torch.from_numpy(batch.ids).to(device))
-        apart = isinstance(model.linear, PairWeights)
-        output = (model.without_linear(ids) if apart else model(ids)).float()
+        output = model(ids).float()
         targets = torch.from_numpy(batch.targets).to(device)
         if self.values is not None:
             loss = (output[:, 0] - self.values.to(device)[targets]).square().sum()

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from clearhead.biology.calibration import calibrate, refit_linear_part, weigh_pairs
+from clearhead.biology.added_part import add_part, refit_part
+from clearhead.biology.calibration import calibrate, refit_linear_part
 from clearhead.biology.domains import DOMAINS, FINE_TUNING, length_of
 from clearhead.biology.examples import Parts, read_parts
 from clearhead.biology.pretraining import MaskedSequences
@@ -112,9 +113,7 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
     best = root / "best"
     if recipe.run.members == 1:
         _one(recipe, root, resume)
-        refit_linear_part([root])
-        weigh_pairs([root])
-        calibrate([root], best)
+        _complete([root], recipe, best)
         return best
     if not resume:
         _begin(recipe, root)
@@ -124,12 +123,18 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
         member = recipe.model_copy(update={"run": seed})
         log.info("member %d of %d", number + 1, len(runs))
         _one(member, run, (run / "config.yaml").exists() and resume)
-    refit_linear_part(runs)
-    weigh_pairs(runs)
+    _complete(runs, recipe, best)
     for number, run in enumerate(runs, start=1):
         shutil.copytree(run / "best", best / f"member-{number}", dirs_exist_ok=True)
-    calibrate(runs, best)
     return best
+
+
+def _complete(runs: list[Path], recipe: BiologyRecipe, best: Path) -> None:
+    """Add the simpler model, calibrate the sum; what is refitted then sees all records."""
+    refit_linear_part(runs)
+    weight = add_part(runs, recipe)
+    calibrate(runs, best)
+    refit_part(runs, recipe, weight)
 
 
 def pretrain(recipe: PretrainingRecipe, root: Path, resume: bool = False) -> Path:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
 
-FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad."
+FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad or .mtx."
 Data = Annotated[str | None, typer.Argument(help=FORMS)]
 Table = Annotated[str, typer.Argument(help="Labelled sequences or cells, as for train.")]
 Source = Annotated[str, typer.Argument(help=FORMS)]
@@ -88,9 +88,10 @@ def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
     found = next((r for r in records if name in ("", r.name)), None)
     if found is None:
         raise UserError(f"{what[1]} has no record {name!r}; give the name of one of its records")
-    label = next(iter(predictor.predict([found]))).label
+    said = next(iter(predictor.predict([found])))
     shown = explain(predictor.loaded, found.sequence)
-    draw_explanation(*shown, f"{found.name}: {label}", picture)
+    title = f"{found.name}: predicted {said.label}, probability {said.chances.max():.2f}"
+    draw_explanation(*shown, title, picture)
 
 
 def open_both(

@@ -3,6 +3,7 @@
 A cell is written as `GENE:VALUE GENE:VALUE …`, the values per 10,000 of the cell's total.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def _open(path: str | Path) -> Any:
     except ImportError as error:
         raise UserError(f"{path}: .h5ad needs anndata: pip install 'clearhead[bio]'") from error
     try:
-        return anndata.read_h5ad(path)
+        with warnings.catch_warnings():  # of forms of older versions, which are read all the same
+            warnings.simplefilter("ignore", FutureWarning)
+            return anndata.read_h5ad(path)
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise UserError(f"cannot read {path} as .h5ad ({error}); copy or save it again") from error
 

@@ -90,7 +90,7 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
     return _distinct(found, path)
 
 
-def labelled(records: Iterable[Record]) -> list[Record]:
+def labelled(records: Iterable[Record], path: str | Path) -> list[Record]:
     """All records; each must have a label.
 
     Raises:
@@ -99,11 +99,22 @@ def labelled(records: Iterable[Record]) -> list[Record]:
     found = list(records)
     for record in found:
         if record.label is None:
-            raise UserError(
-                f"{record.place}: no label; training needs a table (.csv, .tsv, .jsonl) with a "
-                "column of sequences and a column of labels"
-            )
+            raise UserError(f"{record.place}: no label; {_where_labels_are(path)}")
     return found
+
+
+def _where_labels_are(path: str | Path) -> str:
+    """What to do about records without a label."""
+    kind = kind_of(path)
+    if kind in KINDS:
+        columns = _names(next(read_table(path)))
+        return f"the columns are {columns}: name that of the labels: --label-column NAME"
+    if kind == ".h5ad":
+        return "name the column of obs that holds the cell types: --label-column NAME"
+    return (
+        "training needs a table (.csv, .tsv, .jsonl) with a column of sequences and a column of "
+        "labels, or .h5ad"
+    )
 
 
 def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
