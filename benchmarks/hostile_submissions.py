@@ -211,7 +211,7 @@ def main() -> int:
     before = digest(teacher), digest(submissions)
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "clearhead", "learn", "grade", str(submissions), "-o", str(table),
+        [sys.executable, "-P", "-m", "clearhead", "learn", "grade", str(submissions), "-o", str(table),
          "--jobs", str(options.jobs)], cwd=submissions, check=False, capture_output=True, text=True,
     )  # fmt: skip
     seconds = time.monotonic() - start

@@ -7,10 +7,9 @@ import pytest
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.folder import locate, reset, start
+from clearhead.learn.folder import FILE, Progress, digest, find_folder, locate, reset, start
 from clearhead.learn.manifest import course
-from clearhead.learn.portfolio import portfolio
-from clearhead.learn.progress import FILE, Progress, digest, find_folder
+from clearhead.learn.pages import portfolio
 from clearhead.learn.session import Session, describe
 from clearhead.learn.texts import RULE, solution
 from clearhead.learn.watch import Watch, listing

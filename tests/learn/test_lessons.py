@@ -10,7 +10,7 @@ import pytest
 
 from clearhead.learn.lesson import style
 from clearhead.learn.manifest import course
-from clearhead.learn.notebooks.cells import INSTALL
+from clearhead.learn.notebooks import install_cell
 from clearhead.learn.notebooks.lessons import (
     FOLDER,
     empty_notebook,
@@ -70,7 +70,7 @@ def test_the_stored_notebook_was_made_from_its_source(source: Path) -> None:
 def test_a_stored_notebook_is_valid_and_holds_every_output(source: Path) -> None:
     notebook = stored(source)
     nbformat.validate(nbformat.from_dict(notebook))  # type: ignore[no-untyped-call]
-    assert notebook["cells"][1]["source"] == INSTALL
+    assert notebook["cells"][1]["source"] == install_cell()["source"]
     shown = outputs(notebook)
     assert shown and not [out for out in shown if out["output_type"] == "error"]
     assert not [out for out in shown if out.get("name") == "stderr" or out.get("execution_count")]

@@ -8,8 +8,8 @@ import pytest
 
 from clearhead.learn.build import main
 from clearhead.learn.manifest import course
-from clearhead.learn.notebooks.cells import Cell
-from clearhead.learn.notebooks.nbgrader import BEGIN, END, marked, nbgrader_source
+from clearhead.learn.notebooks import Cell
+from clearhead.learn.notebooks.problem_sets import BEGIN, END, marked, nbgrader_source
 from clearhead.learn.texts import solution
 
 NUMBERS = range(1, len(course().parts) + 1)

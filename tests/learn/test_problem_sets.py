@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 from clearhead.learn.manifest import course
-from clearhead.learn.notebooks.cells import Notebook, text_of
+from clearhead.learn.notebooks import Notebook, text_of
 from clearhead.learn.notebooks.problem_sets import file_stem, problem_set
 from clearhead.learn.source import BLANK
 

@@ -22,7 +22,7 @@ HOSTILE = {
     "kill": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", "not allowed"),
     "memory": ("x = [bytearray(10**8) for _ in range(1000)]", "memory"),
     "output": ("while True:\n    print('x' * 10**6)", "too large"),
-    "huge file": ("with open('big', 'wb') as f:\n    f.write(b'x' * 10**7)", "too large"),
+    "huge file": ("with open('big', 'wb') as f:\n    f.write(b'x' * 10**7)", "not allowed"),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from clearhead.errors import UserError
 from clearhead.learn.edits import apply_edits, body_removed, replace
 from clearhead.learn.manifest import course, subject, subject_names
-from clearhead.learn.modules import load_text
+from clearhead.learn.observe import load_text
 from clearhead.learn.source import Edit, excerpt
 from clearhead.learn.texts import solution, starting_text, variant_text
 

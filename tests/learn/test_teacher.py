@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.learn.formats import exercism, github_classroom, gradescope
-from clearhead.learn.report import Check, Mistake, Report
+from clearhead.learn.report import Check, Mistake, Report, exercism, github_classroom, gradescope
 from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
 from clearhead.learn.texts import solution, variant_text
 

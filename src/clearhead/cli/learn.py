@@ -30,7 +30,7 @@ def watch(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from clearhead.learn.client import grader
-    from clearhead.learn.progress import find_folder
+    from clearhead.learn.folder import find_folder
     from clearhead.learn.session import Session
     from clearhead.learn.watch import Watch
 
@@ -71,10 +71,9 @@ def check(
 ) -> None:
     """Check one exercise and name the mistake."""
     from clearhead.learn.client import grader
-    from clearhead.learn.folder import read_file
-    from clearhead.learn.formats import exercism
+    from clearhead.learn.folder import find_folder, read_file
     from clearhead.learn.manifest import course
-    from clearhead.learn.progress import find_folder
+    from clearhead.learn.report import exercism
     from clearhead.learn.session import Session, check_text, describe, reveal
 
     with grader() as one:
@@ -155,7 +154,7 @@ def export(
 ) -> None:
     """Write your portfolio: answers, results and self-assessments on one page."""
     from clearhead.files import atomic_write
-    from clearhead.learn.portfolio import portfolio
+    from clearhead.learn.pages import portfolio
 
     session = _session()
     atomic_write(output, portfolio(session))
@@ -172,11 +171,11 @@ def certificate(
 ) -> None:
     """Translate with all blocks that you have built, and write the page that shows it."""
     from clearhead.files import atomic_write
-    from clearhead.learn.certificate import learners_blocks, page, prove
+    from clearhead.learn import pages
 
     session = _session()
-    proof = prove(learners_blocks(session), text)
-    atomic_write(output, page(session, proof, name))
+    proof = pages.prove(pages.learners_blocks(session), text)
+    atomic_write(output, pages.certificate(session, proof, name))
     print("\n".join([*proof.lines, proof.translation]))
     print(f"{output}: {session.done()} exercises done")
 
@@ -194,7 +193,7 @@ def grade(
 ) -> None:
     """Grade a folder of submissions and summarise the mistakes of the class."""
     from clearhead.files import atomic_write
-    from clearhead.learn import formats
+    from clearhead.learn import report as formats
     from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
 
     every = submissions(directory)
@@ -234,14 +233,14 @@ def dev_new(
     subject: Annotated[str, typer.Option(help="What the grader runs.")],
 ) -> None:
     """Print a manifest entry to fill in."""
-    from clearhead.learn.authoring import new_entry
+    from clearhead.learn.dev import new_entry
 
     print(new_entry(name, chapter, subject))
 
 
 def _session() -> "Session":
     from clearhead.learn.client import Grader
-    from clearhead.learn.progress import find_folder
+    from clearhead.learn.folder import find_folder
     from clearhead.learn.session import Session
 
     return Session(find_folder(Path.cwd()), Grader())

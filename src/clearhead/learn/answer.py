@@ -12,8 +12,7 @@ import torch
 from clearhead.learn.failures import failure, open_blanks, syntax_error
 from clearhead.learn.hidden import hide
 from clearhead.learn.manifest import Exercise, course
-from clearhead.learn.modules import load_text
-from clearhead.learn.observe import names_of, observe, probe_of
+from clearhead.learn.observe import load_text, names_of, observe, probe_of
 from clearhead.learn.run import Run
 from clearhead.learn.sandbox import restrict
 from clearhead.learn.texts import solution

@@ -14,15 +14,14 @@ from pathlib import Path
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.learn.manifest import course
-from clearhead.learn.notebooks.cells import text_of
+from clearhead.learn.notebooks import text_of
 from clearhead.learn.notebooks.lessons import (
     executed,
     is_current,
     lesson_sources,
     with_stored_outputs,
 )
-from clearhead.learn.notebooks.nbgrader import nbgrader_source
-from clearhead.learn.notebooks.problem_sets import file_stem, problem_set
+from clearhead.learn.notebooks.problem_sets import file_stem, nbgrader_source, problem_set
 
 DEFAULT = {
     "lessons": "book/lessons",

@@ -36,6 +36,7 @@ class Grader:
     def start(self) -> None:
         """Start the process without waiting for it."""
         if self._process is None or self._process.poll() is not None:
+            self.close()
             self._launch(_isolated())
 
     def grade(self, exercise: Exercise, text: str) -> Report:

@@ -1,11 +1,13 @@
-"""The proof of the course: shipped files fail, solutions pass, variants are distinguished."""
+"""For authors: the proof of the course, and the entry of a new exercise.
+
+The proof: shipped files fail, solutions pass, variants are distinguished.
+"""
 
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from clearhead.errors import UserError
-from clearhead.learn.authoring import LONGEST_NAME
 from clearhead.learn.client import Grader, grader
 from clearhead.learn.manifest import (
     CODING,
@@ -16,9 +18,11 @@ from clearhead.learn.manifest import (
     course,
     subject,
     subject_names,
+    texts,
 )
 from clearhead.learn.texts import solution, starting_text, variant_text
 
+LONGEST_NAME = 31
 FEWEST_VARIANTS = 3
 HINTS = 3
 
@@ -140,3 +144,19 @@ def _stray_files() -> Iterable[str]:
         module = f"clearhead.learn.content.reference.{path.name.removesuffix('.py')}"
         if path.name.endswith(".py") and path.name != "__init__.py" and module not in sources:
             yield f"content/reference/{path.name} belongs to no subject"
+
+
+def new_entry(name: str, chapter: int, subject_name: str) -> str:
+    """A manifest entry to fill in, with the source from which a blank can be cut.
+
+    Raises:
+        UserError: the name is taken or too long, or there is no such chapter or subject.
+    """
+    if len(name) > LONGEST_NAME or any(e.name == name for e in course().exercises):
+        raise UserError(f"{name} is taken or longer than {LONGEST_NAME} characters")
+    if chapter not in course().chapters:
+        raise UserError(f"there is no chapter {chapter}; chapters are {list(course().chapters)}")
+    inside = subject(subject_name).source[0].rpartition(":")[2].rpartition(".")[2]
+    entry = texts()["entry"].format(name=name, chapter=chapter, subject=subject_name, inside=inside)
+    shown = "".join(f"# {line}\n" for line in solution(subject_name).splitlines())
+    return f"{entry}\n# The source:\n{shown}"

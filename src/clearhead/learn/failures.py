@@ -9,6 +9,7 @@ from typing import Any
 from clearhead.learn.adopt import Misfit
 from clearhead.learn.records import Record, TooLarge
 from clearhead.learn.run import Missing, Run
+from clearhead.learn.sandbox import Refused
 from clearhead.learn.source import BLANK
 
 BINDING = re.compile(r"^([\w.]+)\(\) (?:takes|missing|got an unexpected|got multiple)")
@@ -51,7 +52,7 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
 
 def _message(error: BaseException, filename: str, run: Run | None) -> str:
     words = " ".join(str(error).split())[:300]
-    if type(error) in (LookupError, Missing, Misfit):  # the grader's own words
+    if type(error) in (LookupError, Missing, Misfit, Refused):  # the grader's own words
         return words
     if isinstance(error, NameError | AttributeError) and error.name == BLANK:
         return "the blank ____ is not filled in yet"

@@ -1,26 +1,78 @@
-"""The learner's folder: making it, bringing it up to date, resetting and solving exercises."""
+"""The learner's folder: exercises, and her progress, which survives crashes and moving it."""
 
+import hashlib
+import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.learn.manifest import Exercise, course
-from clearhead.learn.progress import FILE, Progress, digest
-from clearhead.learn.texts import file_name, solution, starting_text
+from clearhead.learn.manifest import Exercise, course, texts
+from clearhead.learn.texts import file_name, starting_text
 
-README = """# clearhead learn
+FILE = ".clearhead-learn.json"
+FORMAT = 1
 
-Exercises cut from the source of a working Transformer. In this folder:
 
-    clearhead learn              watch: every time you save, your exercise is checked
-    clearhead learn check NAME   check one exercise
-    clearhead learn hint NAME    a hint; again for the next one (idea, formula, shape)
-    clearhead learn list         all exercises and your progress
+@dataclass
+class Progress:
+    """What has been passed, which hints were shown, and the texts that were handed out."""
 
-Your progress is kept in {file}; you may move the folder.
-"""
+    passed: dict[str, str] = field(default_factory=dict)  # name -> the score's text
+    hints: dict[str, int] = field(default_factory=dict)
+    attempts: dict[str, int] = field(default_factory=dict)
+    mistakes: dict[str, list[str]] = field(default_factory=dict)
+    rubric: dict[str, list[bool]] = field(default_factory=dict)
+    handed_out: dict[str, str] = field(default_factory=dict)  # name -> digest of the file
+    skipped: list[str] = field(default_factory=list)  # chapters tested out of
+
+    @staticmethod
+    def load(folder: Path) -> "Progress":
+        """The progress of a folder.
+
+        Raises:
+            UserError: the file is damaged, or written by a later version.
+        """
+        path = folder / FILE
+        try:
+            table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if table.pop("format") != FORMAT:
+                raise UserError(f"{path} was written by a later version; install that one")
+            return Progress(**table)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(
+                f"cannot read {path}: {error}; delete it and run `clearhead learn start "
+                f"{folder}` (your answers stay)"
+            ) from error
+
+    def save(self, folder: Path) -> None:
+        """Write the file; the old one stays whole until the new one is."""
+        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
+        atomic_write(folder / FILE, text + "\n")
+
+
+def digest(text: str) -> str:
+    """A short hash by which a file that was never edited is recognised."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def find_folder(start: Path) -> Path:
+    """The folder of exercises that `start` is in.
+
+    Raises:
+        UserError: it is in none.
+    """
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return folder
+    raise UserError(
+        f"{start} is not in a folder of exercises; `clearhead learn start DIR` makes one, "
+        "then `cd DIR`"
+    )
 
 
 @dataclass(frozen=True)
@@ -54,14 +106,14 @@ def start(folder: Path) -> Started:
             atomic_write(path, text)
             new += 1
         elif path.read_text(encoding="utf-8", errors="replace") != text:
-            if digest(_read(path)) == progress.handed_out.get(exercise.name):
+            if digest(read_file(path)) == progress.handed_out.get(exercise.name):
                 atomic_write(path, text)
                 refreshed += 1
             elif progress.handed_out.get(exercise.name) not in (None, digest(text)):
                 outdated.append(exercise.name)
                 continue
         progress.handed_out[exercise.name] = digest(text)
-    atomic_write(folder / "README.md", README.format(file=FILE))
+    atomic_write(folder / "README.md", texts()["readme"].format(file=FILE))
     progress.save(folder)
     return Started(folder, new, refreshed, tuple(outdated))
 
@@ -84,26 +136,17 @@ def read_answer(folder: Path, exercise: Exercise) -> str:
     path = locate(folder, exercise)
     if not path.exists():
         raise UserError(f"{path} is missing; `clearhead learn reset {exercise.name}` restores it")
-    return _read(path)
-
-
-def read_file(path: Path) -> str:
-    """The text of any answer.
-
-    Raises:
-        UserError: no such file, or not text in UTF-8.
-    """
-    return _read(path)
+    return read_file(path)
 
 
 def reset(folder: Path, exercise: Exercise) -> Path | None:
     """The file as it was handed out; the answer is kept beside it. Returns the backup."""
     path, text = locate(folder, exercise), starting_text(exercise)
     backup = None
-    if path.exists() and _read(path) != text:
+    if path.exists() and read_file(path) != text:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         backup = path.with_name(f"{path.stem}.{stamp}.backup")
-        atomic_write(backup, _read(path))
+        atomic_write(backup, read_file(path))
     atomic_write(path, text)
     progress = Progress.load(folder)
     progress.passed.pop(exercise.name, None)
@@ -112,14 +155,12 @@ def reset(folder: Path, exercise: Exercise) -> Path | None:
     return backup
 
 
-def solution_text(exercise: Exercise) -> str:
-    """The solution: the library's source, or the model answer of a written task."""
-    if exercise.kind == "written":
-        return exercise.answer.strip() + "\n"
-    return solution(exercise.subject)
+def read_file(path: Path) -> str:
+    """The text of any answer.
 
-
-def _read(path: Path) -> str:
+    Raises:
+        UserError: no such file, or not text in UTF-8.
+    """
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -7,13 +7,20 @@ from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.learn.adopt import MOST_WAYS
-from clearhead.learn.effects import by_effect
-from clearhead.learn.judge import ERROR_KEYS, SLACK, checks, difference, flat_tensors
-from clearhead.learn.manifest import subject
+from clearhead.learn.judge import (
+    ERROR_KEYS,
+    SLACK,
+    Sizes,
+    agrees,
+    checks,
+    difference,
+    flat_tensors,
+)
+from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
-from clearhead.learn.records import Record
+from clearhead.learn.records import Record, Typed
 from clearhead.learn.report import Check, Mistake, Report
-from clearhead.learn.run import LAW, may_adapt
+from clearhead.learn.run import DETERMINISTIC, LAW, TRAINED, UNCHANGED, may_adapt
 
 Combination = tuple[str, ...]
 
@@ -106,6 +113,64 @@ def _candidates(
         left = [name for name in pair if name not in unchanged]
         if len(left) == len(pair) or fitting.intersection(left or pair):
             yield pair
+
+
+def by_effect(
+    records: list[Record], expected: list[Record], cases: list[Sizes]
+) -> tuple[Mistake, ...]:
+    """A mistake of any exercise, recognised by its effect: a cut gradient, a fixed size …"""
+    names = list(_effects(records, expected, cases))[:1]
+    return tuple(Mistake(n, " ".join(texts()["effect"][n].split())) for n in names)
+
+
+def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) -> Iterator[str]:
+    wrong = [
+        {key for key, value in right.items() if not agrees({key: seen.get(key)}, {key: value})}
+        for seen, right in zip(records, expected, strict=True)
+    ]
+    every = set().union(*wrong)
+    failed = any("error" in record for record in records)
+    if any("inplace operation" in str(record.get("raw")) for record in records):
+        yield "input-changed-in-place"
+    if any(record.get(DETERMINISTIC, True) is not True for record in records):
+        yield "random-in-evaluation"
+    if (
+        every
+        and not failed
+        and all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
+    ):
+        yield "gradient-cut"
+    if UNCHANGED in every and all(key.startswith(("gradient of ", LAW)) for key in every):
+        yield "input-changed-in-place"
+    batches = [sizes.get("batch") for sizes in cases]
+    if 1 in batches and {b for b, keys in zip(batches, wrong, strict=True) if keys} == {1}:
+        yield "batch-of-one"
+    elif failed and any(not keys for keys in wrong):
+        yield "size-fixed"
+    if not failed and _transposed(records, expected, every):
+        yield "transposed"
+
+
+def _transposed(records: list[Record], expected: list[Record], wrong: set[str]) -> bool:
+    """Whether every wrong output is the expected one transposed."""
+    keys = [k for k in wrong if not k.startswith(("gradient of ", LAW))]
+    pairs = [
+        (seen.get(k), right.get(k))
+        for seen, right in zip(records, expected, strict=True)
+        for k in keys
+    ]
+    return bool(pairs) and all(_is_transpose(a, e) for a, e in pairs)
+
+
+def _is_transpose(actual: Any, expected: Any) -> bool:
+    if not isinstance(actual, Typed) or not isinstance(expected, Typed):
+        return False
+    a, e = actual.tensor, expected.tensor
+    return (
+        e.dim() > 1
+        and a.shape == e.mT.shape
+        and bool(((a.double() - e.double().mT).abs() < 1e-4).all())
+    )
 
 
 def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:

@@ -20,11 +20,6 @@ from clearhead.learn.manifest import CONTENT, Exercise, course
 from clearhead.learn.source import source_lines
 from clearhead.plot_style import in_style
 
-KIND_NAMES = {
-    "blank": "fill the blank", "write": "write it", "bug": "find the bug",
-    "predict": "predict, then run", "written": "written task", "quiz": "quiz",
-}  # fmt: skip
-
 
 def show_source(address: str) -> None:
     """Show the source at `module:qualified.name`, highlighted, with its file and line numbers.
@@ -65,7 +60,7 @@ def show_exercises(chapter: int) -> None:
     if chapter not in course().chapters:
         most = max(course().chapters)
         raise UserError(f"no chapter {chapter}; expected a number from 1 to {most}")
-    found = [e for e in course().exercises if e.chapter == chapter]
+    found = course().inside(chapter)
     rows = "".join(map(_exercise_row, found))
     head = "<tr><th></th><th>exercise</th><th>time</th><th>difficulty</th><th>command</th></tr>"
     html = f"<div class='ch-exercises'><table>{head}{rows}</table></div>"
@@ -76,7 +71,7 @@ def _exercise_row(exercise: Exercise) -> str:
     stars = "●" * exercise.difficulty + "○" * (3 - exercise.difficulty)
     return (
         f"<tr><td>{course().number(exercise)}</td>"
-        f"<td>{escape(exercise.title)}<br><small>{KIND_NAMES[exercise.kind]}</small></td>"
+        f"<td>{escape(exercise.title)}<br><small>{exercise.kind_name}</small></td>"
         f"<td>{exercise.minutes} min</td>"
         f"<td><span aria-label='{exercise.difficulty} of 3'>{stars}</span></td>"
         f"<td><code>clearhead learn check {exercise.name}</code></td></tr>"
@@ -84,7 +79,7 @@ def _exercise_row(exercise: Exercise) -> str:
 
 
 def _exercise_line(exercise: Exercise) -> str:
-    number, kind = course().number(exercise), KIND_NAMES[exercise.kind]
+    number, kind = course().number(exercise), exercise.kind_name
     return (
         f"{number:5s} {exercise.title} ({kind}, {exercise.minutes} min, "
         f"difficulty {exercise.difficulty} of 3): clearhead learn check {exercise.name}"

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -52,16 +53,6 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Blank:
-    """What is cut out of the function `inside`: `old`, replaced by the text `show`."""
-
-    inside: str
-    old: str
-    show: str = BLANK
-    nth: int = 0
-
-
-@dataclass(frozen=True)
 class Exercise:
     """One exercise of the course; docs/course.md describes the fields."""
 
@@ -74,13 +65,18 @@ class Exercise:
     task: str
     hints: tuple[str, ...]
     subject: str = ""
-    blanks: tuple[Blank, ...] = ()
+    blanks: tuple[Edit, ...] = ()
     bodies: tuple[str, ...] = ()
     bugs: tuple[str, ...] = ()
     answer: str = ""
     rubric: tuple[str, ...] = ()
     key_idea: str = ""
     seeds: str = ""
+
+    @property
+    def kind_name(self) -> str:
+        """`fill the blank`."""
+        return str(texts()["kind"][self.kind]["name"])
 
     def asked_paths(self) -> set[str]:
         """The functions and methods in which the learner writes."""
@@ -121,16 +117,17 @@ class Course:
         for exercise in self.exercises:
             if exercise.name == name:
                 return exercise
-        from difflib import get_close_matches
-
         close = get_close_matches(name, [e.name for e in self.exercises], cutoff=0.5)
         did = f"did you mean {' or '.join(close)}? " if close else ""
         raise UserError(f"no exercise is called {name}; {did}`clearhead learn list` shows all")
 
     def number(self, exercise: Exercise) -> str:
         """`2.3`: the chapter, and the position in it."""
-        same = [e for e in self.exercises if e.chapter == exercise.chapter]
-        return f"{exercise.chapter}.{same.index(exercise) + 1}"
+        return f"{exercise.chapter}.{self.inside(exercise.chapter).index(exercise) + 1}"
+
+    def inside(self, *chapters: int) -> list[Exercise]:
+        """The exercises of some chapters, in order."""
+        return [e for e in self.exercises if e.chapter in chapters]
 
 
 @cache
@@ -166,6 +163,12 @@ def subject(name: str) -> Subject:
     return Subject(name, source, table["probe"], table.get("lesson", ""), variants)
 
 
+@cache
+def texts() -> dict[str, Any]:
+    """What the course says besides tasks and lessons: content/texts.toml."""
+    return _read("texts.toml")
+
+
 def subject_names() -> list[str]:
     """Every subject that an exercise uses, in the order of the course."""
     return list(dict.fromkeys(e.subject for e in course().exercises if e.subject))
@@ -183,16 +186,12 @@ def _exercise(entry: dict[str, Any]) -> Exercise:
     if unknown := set(entry) - known:
         raise UserError(f"exercise {entry.get('name')}: unknown keys {sorted(unknown)}")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-    values["blanks"] = tuple(_blank(b) for b in entry.get("blanks", ()))
+    values["blanks"] = tuple(_edit(blank, "show") for blank in entry.get("blanks", ()))
     try:
         return Exercise(**values)
     except TypeError as error:
         raise UserError(f"exercise {entry.get('name')}: {error}") from error
 
 
-def _edit(table: dict[str, Any]) -> Edit:
-    return Edit(table.get("in", ""), table["old"], table["new"], table.get("nth", 0))
-
-
-def _blank(table: dict[str, Any]) -> Blank:
-    return Blank(table.get("in", ""), table["old"], table.get("show", BLANK), table.get("nth", 0))
+def _edit(table: dict[str, Any], new: str = "new") -> Edit:
+    return Edit(table.get("in", ""), table["old"], table.get(new, BLANK), table.get("nth", 0))

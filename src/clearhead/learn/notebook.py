@@ -1,4 +1,7 @@
-"""`check(MultiHeadAttentionBlock)` in a notebook: the exercise is found by the object's name."""
+"""`check(MultiHeadAttentionBlock)` in a notebook: the exercise is found by the object's name.
+
+The report is shown as an HTML card without scripts, in the theme of the page.
+"""
 
 import inspect
 import json
@@ -6,16 +9,16 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.learn.answer import run_names
-from clearhead.learn.card import card
 from clearhead.learn.grading import grade
-from clearhead.learn.manifest import Exercise, course, subject, subject_names
+from clearhead.learn.manifest import CONTENT, Exercise, course, subject, subject_names
 from clearhead.learn.report import Report
 from clearhead.learn.source import BLANK, address_name
-from clearhead.learn.written import assess, model_answer
+from clearhead.learn.texts import assess, model_answer
 
 
 @dataclass(frozen=True)
@@ -107,3 +110,53 @@ def _names(answer: object) -> dict[str, Any]:
     module = inspect.getmodule(answer) or sys.modules["__main__"]
     around = getattr(answer, "__globals__", None) or vars(module)
     return {**around, getattr(answer, "__name__", ""): answer}
+
+
+def card(report: Report, title: str, after: str = "") -> str:
+    """The report as one HTML element; `after` is a text below it."""
+    state = "good" if report.passed else "bad"
+    rows = [f'<h4>{escape(title)}: <span class="{state}">{escape(_headline(report))}</span></h4>']
+    if not report.passed:
+        rows += [f"<pre>{escape(line)}</pre>" for line in report.lines()[:1]]
+    for mistake in report.mistakes:
+        rows.append(f"<p><b>Known mistake.</b> {escape(mistake.diagnosis)}")
+        rows.append(f"<br><small>Lesson: {escape(mistake.lesson)}</small></p>")
+    if not report.error:
+        rows.append(f"<ul>{''.join(_item(c.name, c.passed) for c in report.checks)}</ul>")
+    rows.append(_maps(report.matrices))
+    rows += [f"<div class='after'>{escape(after)}</div>"] if after else []
+    style = (CONTENT / "card.css").read_text(encoding="utf-8")
+    return f"<style>{style}</style><div class='ch-card'>{''.join(rows)}</div>"
+
+
+def _headline(report: Report) -> str:
+    if report.passed or report.checks:
+        return report.score
+    return "not checked"
+
+
+def _item(name: str, passed: bool) -> str:
+    mark, state = ("✓", "good") if passed else ("✗", "bad")
+    return f'<li><span class="{state}">{mark}</span> {escape(name)}</li>'
+
+
+def _maps(matrices: tuple[list[list[float]], ...]) -> str:
+    if not matrices:
+        return ""
+    every = [abs(x) for matrix in matrices for row in matrix for x in row if x == x]
+    largest = max([x for x in every if x != float("inf")], default=0.0) or 1.0
+    maps = zip(("expected", "actual"), matrices, strict=True)
+    return f"<div class='maps'>{''.join(_map(m, name, largest) for name, m in maps)}</div>"
+
+
+def _map(matrix: list[list[float]], name: str, largest: float) -> str:
+    """Positive values in the accent colour, negative in orange, by their share of the largest."""
+    rows = "".join(f"<tr>{''.join(_cell(x, largest) for x in row)}</tr>" for row in matrix)
+    return f"<table><caption>{name}</caption>{rows}</table>"
+
+
+def _cell(value: float, largest: float) -> str:
+    share = min(100, round(100 * abs(value) / largest)) if value == value else 0
+    colour = "var(--accent)" if value > 0 else "var(--negative)"
+    style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"
+    return f"<td style='{style}'>{value:.2f}</td>"

@@ -1,17 +1,19 @@
 """Running a subject's probe on an answer, on every case, and recording what is seen."""
 
+import linecache
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import torch
 
+from clearhead.learn.content import probes
 from clearhead.learn.failures import failure
 from clearhead.learn.judge import SLACK, agrees, flat_tensors, resembles
 from clearhead.learn.manifest import subject
-from clearhead.learn.modules import load_text
-from clearhead.learn.probes import PROBES, Probe
 from clearhead.learn.records import Record, TooLarge, decode, encode
-from clearhead.learn.run import Run
+from clearhead.learn.run import PROBES, Probe, Run
 from clearhead.learn.texts import solution, variant_text
 
 Names = Mapping[str, Any]
@@ -21,8 +23,25 @@ _names: dict[tuple[str, ...], Names] = {}
 _records: dict[tuple[object, ...], Record] = {}
 
 
+def load_text(text: str, filename: str) -> ModuleType:
+    """Run a text as a module, so that tracebacks and `inspect` show its lines."""
+    module = ModuleType("answer")
+    module.__file__ = filename
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    before = sys.modules.get("answer")
+    sys.modules["answer"] = module  # dataclasses and inspect look it up
+    try:
+        exec(compile(text, filename, "exec"), vars(module))
+    finally:
+        sys.modules.pop("answer")
+        if before is not None:
+            sys.modules["answer"] = before
+    return module
+
+
 def probe_of(subject_name: str) -> Probe:
     """The probe that runs a subject."""
+    assert probes  # importing them registers them
     return PROBES[subject(subject_name).probe]
 
 

@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,30 @@ def may_adapt(name: str) -> bool:
 
 class Missing(LookupError):
     """The answer does not define what the exercise needs; the message says what it has."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A function that records what it sees of an answer, and the sizes that it is run on."""
+
+    run: Callable[["Run"], None]
+    cases: tuple[Mapping[str, int], ...]
+
+
+PROBES: dict[str, Probe] = {}
+
+
+Observer: TypeAlias = Callable[["Run"], None]
+
+
+def probe(*cases: Mapping[str, int]) -> Callable[[Observer], Observer]:
+    """Register a probe under its function's name."""
+
+    def register(function: Observer) -> Observer:
+        PROBES[function.__name__] = Probe(function, cases or ({},))
+        return function
+
+    return register
 
 
 class Run:

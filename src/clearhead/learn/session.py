@@ -5,11 +5,10 @@ from pathlib import Path
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.folder import read_answer, solution_text
+from clearhead.learn.folder import Progress, read_answer
 from clearhead.learn.manifest import Exercise, course
-from clearhead.learn.progress import Progress
 from clearhead.learn.report import Report
-from clearhead.learn.written import assess, model_answer
+from clearhead.learn.texts import assess, model_answer, solution_text
 
 HINT_KINDS = ("idea", "formula", "shape")
 
@@ -102,7 +101,7 @@ def test_out_exercises(chapter: int) -> list[Exercise]:
     Raises:
         UserError: there is no such chapter, or it has none.
     """
-    inside = [e for e in course().exercises if e.chapter == chapter and e.subject]
+    inside = [e for e in course().inside(chapter) if e.subject]
     if not inside:
         raise UserError(f"chapter {chapter} has no exercises; `clearhead learn list` shows all")
     hardest = max(e.difficulty for e in inside)

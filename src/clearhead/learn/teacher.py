@@ -13,7 +13,7 @@ from clearhead.errors import UserError
 from clearhead.learn.client import Grader
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
-from clearhead.learn.written import assess
+from clearhead.learn.texts import assess
 
 LARGEST_ANSWER = 1 << 20
 COLUMNS = ("student", "exercise", "passed", "checks_passed", "checks", "mistakes", "message")

@@ -6,24 +6,25 @@ from itertools import pairwise, takewhile
 
 from clearhead.errors import UserError
 from clearhead.learn.edits import apply_edits, body_removed
-from clearhead.learn.manifest import CODING, Exercise, course, subject
-from clearhead.learn.source import Edit, excerpt
+from clearhead.learn.manifest import CODING, Exercise, course, subject, texts
+from clearhead.learn.report import Check, Report
+from clearhead.learn.source import excerpt
 
-INSTRUCTIONS = {
-    "blank": "Replace every ____, save, and run:",
-    "write": "Replace every `raise NotImplementedError`, save, and run:",
-    "bug": "Find the mistake and correct it, save, and run:",
-    "predict": "Replace every ____ by your prediction before you run anything, save, and run:",
-    "quiz": "Replace every ____ by the letter of an answer, as in \"b\", save, and run:",
-    "written": "Write your answer below the line, save, and run:",
-}  # fmt: skip
-RULE = "-" * 72
+RULE = "-" * 72  # a written answer stands below it
+FEWEST_WORDS = 15
 
 
 @cache
 def solution(subject_name: str) -> str:
     """The source of a subject, cut from the library."""
     return excerpt(subject(subject_name).source)
+
+
+def solution_text(exercise: Exercise) -> str:
+    """The solution of an exercise, or the model answer of a written task."""
+    if exercise.kind == "written":
+        return exercise.answer.strip() + "\n"
+    return solution(exercise.subject)
 
 
 def variant_text(subject_name: str, *names: str) -> str:
@@ -81,7 +82,7 @@ def starting_text(exercise: Exercise) -> str:
 def starting_code(exercise: Exercise) -> str:
     """The code of the file: the solution with its blanks, its bugs, or without its bodies."""
     text = solution(exercise.subject)
-    text = apply_edits(text, [Edit(b.inside, b.old, b.show, b.nth) for b in exercise.blanks])
+    text = apply_edits(text, exercise.blanks)
     for path in exercise.bodies:
         text = body_removed(text, path)
     edits = [e for name in exercise.bugs for e in subject(exercise.subject).variant(name).edits]
@@ -95,7 +96,8 @@ def _heading(exercise: Exercise) -> str:
     )
     title = f"{course().number(exercise)} {exercise.title}"
     command = f"    clearhead learn check {exercise.name}"
-    return f"{title}\n\n{task}\n\n{INSTRUCTIONS[exercise.kind]}\n\n{command}"
+    instruction = texts()["kind"][exercise.kind]["instruction"]
+    return f"{title}\n\n{task}\n\n{instruction}\n\n{command}"
 
 
 def _without_docstring(text: str) -> str:
@@ -103,3 +105,23 @@ def _without_docstring(text: str) -> str:
     if not text.startswith('"""'):
         return text
     return text[text.index('"""', 3) + 3 :].lstrip("\n")
+
+
+def answer_of(text: str) -> str:
+    """What stands below the line of the file, without the self-assessment."""
+    below = text.rpartition(RULE)[2] if RULE in text else text
+    return below.partition("## Self-assessment")[0].strip()
+
+
+def assess(exercise: Exercise, text: str) -> Report:
+    """One check: is there an answer? Its quality is assessed by the learner herself."""
+    words = len(answer_of(text).split())
+    enough = words >= FEWEST_WORDS
+    message = f"{words} words so far; write at least {FEWEST_WORDS}"
+    return Report(exercise.name, (Check("an answer is written", enough, message),))
+
+
+def model_answer(exercise: Exercise) -> str:
+    """The model answer and the rubric, to be read after answering."""
+    points = "\n".join(f"- [ ] {point}" for point in exercise.rubric)
+    return f"A model answer:\n\n{exercise.answer.strip()}\n\nYour answer says that …\n{points}\n"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clearhead.learn.folder import locate, reset
+from clearhead.learn.folder import Progress, locate, reset
 from clearhead.learn.manifest import Exercise, course
-from clearhead.learn.progress import Progress
 from clearhead.learn.session import Session, describe
 
 POLL_SECONDS = 0.25  # works on network drives and in containers, where file events do not
@@ -111,7 +110,7 @@ def listing(session: Session) -> list[str]:
     """Every exercise with its state, by chapter."""
     lines, following = [], session.next()
     for number, title in course().chapters.items():
-        inside = [e for e in course().exercises if e.chapter == number]
+        inside = course().inside(number)
         if inside:
             lines.append(f"{number}. {title}")
         for e in inside:

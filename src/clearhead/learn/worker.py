@@ -42,6 +42,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
     for line in requests:
         request = json.loads(line)
         report = grade_text(request["exercise"], request["subject"], request["text"])
+        _end_orphans()
         print(json.dumps(report.to_dict()), file=answers, flush=True)
 
 
@@ -80,7 +81,6 @@ def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    _end_orphans()
     if reason or data:
         return data, reason
     return b"", _reason(os.waitstatus_to_exitcode(status))

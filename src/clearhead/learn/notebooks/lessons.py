@@ -15,7 +15,7 @@ from typing import Any
 from clearhead.errors import UserError
 from clearhead.learn.lesson import style
 from clearhead.learn.manifest import CONTENT, course
-from clearhead.learn.notebooks.cells import Cell, Notebook, code, install_cell, markdown, notebook
+from clearhead.learn.notebooks import Cell, Notebook, code, install_cell, markdown, notebook
 from clearhead.learn.source import source_lines
 
 FOLDER = Path(str(CONTENT)) / "lessons"
@@ -46,8 +46,7 @@ def shown_digest(source: Path) -> str:
     shown = ["\n".join(source_lines(address)[2]) for address in _SHOWN.findall(text)]
     exercises = [
         f"{e.name} {e.title} {e.kind} {e.minutes} {e.difficulty}"
-        for e in course().exercises
-        if e.chapter == int(source.name[:2])
+        for e in course().inside(int(source.name[:2]))
     ]
     return _sha256(*shown, *exercises)
 

@@ -3,8 +3,7 @@
 import torch
 from torch import nn
 
-from clearhead.learn.probes.registry import probe
-from clearhead.learn.run import Run
+from clearhead.learn.run import Run, probe
 
 SIZES = (
     {"batch": 2, "seq_len": 5, "d_model": 8},

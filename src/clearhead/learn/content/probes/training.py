@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from clearhead.learn.probes.registry import probe
-from clearhead.learn.run import Run
+from clearhead.learn.run import Run, probe
 
 
 @probe({"tokens": 9, "vocab": 7, "padded": 3}, {"tokens": 5, "vocab": 11, "padded": 0})

@@ -2,8 +2,7 @@
 
 import torch
 
-from clearhead.learn.probes.registry import probe
-from clearhead.learn.run import Run
+from clearhead.learn.run import Run, probe
 
 
 @probe()

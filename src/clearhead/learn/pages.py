@@ -1,4 +1,7 @@
-"""The page at the end of the course: her translation, her attention map, what she built."""
+"""The pages that a learner keeps: her portfolio, and the certificate at the end of the course.
+
+No script, no network, both themes.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,33 +14,40 @@ import torch
 from clearhead.blocks import look_ahead_mask, record_attention
 from clearhead.errors import UserError
 from clearhead.learn.folder import locate, read_answer
-from clearhead.learn.manifest import CODING, course
+from clearhead.learn.manifest import CODING, CONTENT, Exercise, course
 from clearhead.learn.session import Session
 from clearhead.learn.swap import ARGUMENTS, Block, block_of, compare
+from clearhead.learn.texts import answer_of, file_name
 from clearhead.models import Transformer
 from clearhead.text import BothLanguages
 from clearhead.translation import Translator
 from clearhead.translation.loading import find_model, load_translator
 
 DESIGN = Path(__file__).parents[1] / "explain" / "design.css"
-STYLE = """
-body{margin:0;background:light-dark(#f7f7f5,#12151a)}
-.ch-page{max-width:1080px;margin:0 auto;padding:32px 24px;color:var(--ink);
-font:15px/1.5 var(--font)}
-h1{font-size:22px;font-weight:650;margin:0}.muted{color:var(--muted)}
-.columns{display:grid;grid-template-columns:minmax(0,1fr) 340px;gap:16px;margin-top:24px}
-.card{background:var(--surface);border:1px solid var(--line);border-radius:10px;padding:16px;
-margin-bottom:16px}.card h2{font-size:12.5px;font-weight:600;color:var(--muted);margin:0 0 8px}
-.big{font-size:20px;margin:0 0 8px;overflow-wrap:anywhere}.good{color:var(--good)}
-.bad{color:var(--bad)}ul{margin:0;padding-left:20px}
-.scroll{overflow-x:auto;border-radius:6px}table{border-collapse:collapse}
-th{font-weight:400;font-size:13px;padding:4px;white-space:nowrap}
-tbody th{text-align:right;position:sticky;left:0;background:var(--surface)}
-td{min-width:44px;height:28px;text-align:right;padding:0 6px;font:12.5px var(--mono);
-font-variant-numeric:tabular-nums}
-@media(max-width:860px){.columns{grid-template-columns:minmax(0,1fr)}}
-@media print{.card{break-inside:avoid}}
-"""
+
+
+def portfolio(session: Session) -> str:
+    """Every exercise that was attempted, in the order of the course, as one HTML page."""
+    attempted = [e for e in course().exercises if e.name in session.progress.attempts]
+    body = "".join(_attempt(session, e) for e in attempted)
+    return _page(session, "My portfolio: the Transformer, block by block", "", body)
+
+
+def _attempt(session: Session, exercise: Exercise) -> str:
+    path = locate(session.folder, exercise)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    if exercise.kind == "written":
+        text = answer_of(text)
+    state = session.progress.passed.get(exercise.name, "not passed yet")
+    marks = session.progress.rubric.get(exercise.name, [])
+    points = [f"{'✓' if ok else '✗'} {p}" for p, ok in zip(exercise.rubric, marks, strict=False)]
+    assessed = f"<p class='muted'>Self-assessment</p>{_list(points)}" if points else ""
+    return _card(
+        f"{course().number(exercise)} {exercise.title}",
+        f"<span class='good'>{escape(state)}</span> "
+        f"<span class='muted'>{escape(file_name(exercise))}</span>"
+        f"<pre>{escape(text)}</pre>{assessed}",
+    )
 
 
 @dataclass(frozen=True)
@@ -55,17 +65,19 @@ class Proof:
 
 def learners_blocks(session: Session) -> list[Block]:
     """The learner's class for each kind of block, from the last exercise passed that has it."""
-    found = []
-    for name in ARGUMENTS:
-        for exercise in reversed(course().exercises):
-            if exercise.kind not in CODING or exercise.name not in session.progress.passed:
-                continue
-            text = read_answer(session.folder, exercise)
-            if re.search(rf"^class {name}\b", text, re.MULTILINE):
-                path = locate(session.folder, exercise).relative_to(session.folder)
-                found.append(block_of(text, str(path), name))
-                break
-    return found
+    passed = [
+        e
+        for e in reversed(course().exercises)
+        if e.kind in CODING and e.name in session.progress.passed
+    ]
+    found = {}
+    for exercise in passed:
+        text = read_answer(session.folder, exercise)
+        path = str(locate(session.folder, exercise).relative_to(session.folder))
+        for name in re.findall(r"^class (\w+)\b", text, re.MULTILINE):
+            if name in ARGUMENTS and name not in found:
+                found[name] = block_of(text, path, name)
+    return [found[name] for name in ARGUMENTS if name in found]
 
 
 def prove(mine: Sequence[Block], source: str) -> Proof:
@@ -109,45 +121,26 @@ def attention_map(
     if not isinstance(scores, torch.Tensor) or scores.dim() != 4:
         return (), (), ()
     weights = tuple(tuple(row) for row in scores[0].mean(0).tolist())
-    return _pieces(tokenizer, src), _pieces(tokenizer, tgt), weights
+    columns, rows = (tuple(map(tokenizer.piece, ids)) for ids in (src, tgt))
+    return columns, rows, weights
 
 
-def _pieces(tokenizer: BothLanguages, ids: Sequence[int]) -> tuple[str, ...]:
-    return tuple(tokenizer.piece(token) for token in ids)
-
-
-def page(session: Session, proof: Proof, name: str = "") -> str:
-    """The certificate as one HTML page: no script, no network, both themes."""
-    total, done = len(course().exercises), session.done()
-    title = "The Transformer, block by block"
+def certificate(session: Session, proof: Proof, name: str = "") -> str:
+    """The translation by the learner's blocks, her attention map, and what she built."""
     right = proof.translation == proof.expected
-    state = ("good", "the same as with the library's blocks") if right else (
-        "bad", f"the library's blocks: {proof.expected}"
-    )  # fmt: skip
-    by = f"{escape(name)} · " if name else ""
-    main = (
-        _card("Translated by your own blocks", f"<p class='muted'>{escape(proof.source)}</p>"
-              f"<p class='big' lang='fr'>{escape(proof.translation)}</p>"
-              f"<span class='{state[0]}'>{escape(state[1])}</span>")
-        + _map(proof)
-    )  # fmt: skip
-    side = _card("Blocks that ran", _list(proof.lines)) + _card("Exercises", _chapters(session))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}'
-        f"</title><style>{DESIGN.read_text(encoding='utf-8')}{STYLE}</style></head><body>"
-        f"<main class='ch-page'><h1>{title}</h1>"
-        f"<div class='muted'>{by}{done} of {total} exercises done</div>"
-        f"<div class='columns'><div>{main}</div><div>{side}</div></div></main></body></html>\n"
+    state = "good" if right else "bad"
+    note = "the same as with the library's blocks"
+    if not right:
+        note = f"the library's blocks: {proof.expected}"
+    translated = _card(
+        "Translated by your own blocks",
+        f"<p class='muted'>{escape(proof.source)}</p>"
+        f"<p class='big' lang='fr'>{escape(proof.translation)}</p>"
+        f"<span class='{state}'>{escape(note)}</span>",
     )
-
-
-def _card(heading: str, body: str) -> str:
-    return f"<section class='card'><h2>{heading}</h2>{body}</section>"
-
-
-def _list(lines: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+    side = _card("Blocks that ran", _list(proof.lines)) + _card("Exercises", _chapters(session))
+    body = f"<div class='columns'><div>{translated}{_map(proof)}</div><div>{side}</div></div>"
+    return _page(session, "The Transformer, block by block", f"{name} · " if name else "", body)
 
 
 def _map(proof: Proof) -> str:
@@ -165,8 +158,7 @@ def _map(proof: Proof) -> str:
 
 
 def _cell(weight: float) -> str:
-    share = round(60 * weight)
-    colour = f"color-mix(in oklab,var(--accent) {share}%,var(--surface))"
+    colour = f"color-mix(in oklab,var(--accent) {round(60 * weight)}%,var(--surface))"
     return f"<td style='background:{colour}'>{weight:.2f}</td>"
 
 
@@ -174,7 +166,25 @@ def _chapters(session: Session) -> str:
     """How many exercises of each chapter are done."""
     lines = []
     for number, title in course().chapters.items():
-        inside = [e for e in course().exercises if e.chapter == number]
-        if inside:
+        if inside := course().inside(number):
             lines.append(f"{number}. {title}: {sum(map(session.is_done, inside))} of {len(inside)}")
     return _list(lines)
+
+
+def _card(heading: str, body: str) -> str:
+    return f"<section class='card'><h2>{escape(heading)}</h2>{body}</section>"
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _page(session: Session, title: str, by: str, body: str) -> str:
+    done = f"{by}{session.done()} of {len(course().exercises)} exercises done"
+    style = DESIGN.read_text(encoding="utf-8") + (CONTENT / "page.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}'
+        f"</title><style>{style}</style></head><body><main class='ch-page'><h1>{title}</h1>"
+        f"<p class='muted'>{escape(done)}</p>{body}</main></body></html>\n"
+    )

@@ -15,8 +15,7 @@ from clearhead.blocks import (
     PositionalEncoding,
     ProjectionLayer,
 )
-from clearhead.learn.probes.registry import probe
-from clearhead.learn.run import Run
+from clearhead.learn.run import Run, probe
 
 H, D_FF = 3, 11
 ONE = ({"batch": 2, "src_len": 5, "d_model": 6}, {"batch": 1, "src_len": 7, "d_model": 9})

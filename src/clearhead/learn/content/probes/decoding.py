@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.learn.probes.registry import probe
-from clearhead.learn.run import Run
+from clearhead.learn.run import Run, probe
 
 BOS, EOS = 0, 1
 
