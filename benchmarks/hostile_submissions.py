@@ -211,8 +211,9 @@ def main() -> int:
     before = digest(teacher), digest(submissions)
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "clearhead", "learn", "grade", str(submissions), "-o", str(table),
-         "--jobs", str(options.jobs)], cwd=submissions, check=False, capture_output=True, text=True,
+        [sys.executable, "-P", "-m", "clearhead", "learn", "grade", str(submissions),
+         "-o", str(table), "--jobs", str(options.jobs)],
+        cwd=submissions, check=False, capture_output=True, text=True,
     )  # fmt: skip
     seconds = time.monotonic() - start
     found = [f"exit status {done.returncode}: {done.stderr}"] if done.returncode else []

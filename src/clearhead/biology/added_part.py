@@ -18,7 +18,7 @@ from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.similarity import MOST, WINDOWS, SimilarityScores
 from clearhead.data.ordering import Permutation
 from clearhead.data.sequences import Record
-from clearhead.evaluation.class_scores import fit_temperature, probabilities
+from clearhead.evaluation.labelled import fit_temperature, probabilities
 from clearhead.training.recipe_file import load_recipe
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples

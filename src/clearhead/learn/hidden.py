@@ -12,13 +12,15 @@ from collections.abc import Callable
 from functools import reduce
 from importlib import import_module
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, cast
 
 import clearhead
 from clearhead.learn.manifest import Exercise, subject
 from clearhead.learn.observe import names_of
 from clearhead.learn.sandbox import COURSE
 from clearhead.learn.source import address_name
+
+P = ParamSpec("P")
 
 
 def hide(exercise: Exercise) -> None:
@@ -33,10 +35,6 @@ def hide(exercise: Exercise) -> None:
     vars(clearhead).pop("learn", None)
 
 
-def _theirs(*_: object, **__: object) -> NoReturn:
-    raise LookupError("this calls the library's own version of it; write it yourself")
-
-
 def _disable(subject_name: str, path: str) -> None:
     """Let the library's own version of what an exercise asks for raise an error."""
     first, _, rest = path.partition(".")
@@ -48,9 +46,9 @@ def _disable(subject_name: str, path: str) -> None:
     owner = reduce(getattr, owners, import_module(module))
     found = inspect.getattr_static(owner, name)
     if isinstance(found, FunctionType) and not owners:  # other modules may have its name, too
-        found.__code__ = _theirs.__code__
+        found.__code__ = _without_body(found).__code__
     else:
-        setattr(owner, name, staticmethod(_theirs))
+        setattr(owner, name, staticmethod(_without_body(getattr(owner, name))))
 
 
 def _empty(reference: dict[str, Any]) -> None:
@@ -69,9 +67,11 @@ def _empty(reference: dict[str, Any]) -> None:
             reference[name] = type(value)()
 
 
-def _without_body(function: Callable[..., Any]) -> Callable[..., Any]:
-    def absent(*args: object, **kwargs: object) -> NoReturn:
-        _theirs()
+def _without_body(function: Callable[P, Any]) -> FunctionType:
+    """A function of the same signature that raises an error; it refers to no other name."""
+
+    def absent(*args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        raise LookupError("this calls the library's own version of it; write it yourself")
 
     vars(absent)["__signature__"] = inspect.signature(function)
-    return absent
+    return cast(FunctionType, absent)

@@ -2,8 +2,10 @@
 
 import linecache
 import sys
-from collections.abc import Mapping
-from types import ModuleType
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
@@ -16,22 +18,34 @@ from clearhead.learn.records import Record, TooLarge, decode, encode
 from clearhead.learn.run import PROBES, Probe, Run
 from clearhead.learn.texts import solution, variant_text
 
-Names = Mapping[str, Any]
+Names = dict[str, Any]
 NONE: frozenset[str] = frozenset()
 
 _names: dict[tuple[str, ...], Names] = {}
 _records: dict[tuple[object, ...], Record] = {}
 
 
+class _TextLoader(InspectLoader):
+    def __init__(self, text: str, filename: str) -> None:
+        self.text, self.filename = text, filename
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.text, self.filename)
+
+
 def load_text(text: str, filename: str) -> ModuleType:
     """Run a text as a module, so that tracebacks and `inspect` show its lines."""
-    module = ModuleType("answer")
+    loader = _TextLoader(text, filename)
+    module = module_from_spec(ModuleSpec("answer", loader, origin=filename))
     module.__file__ = filename
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     before = sys.modules.get("answer")
     sys.modules["answer"] = module  # dataclasses and inspect look it up
     try:
-        exec(compile(text, filename, "exec"), vars(module))
+        loader.exec_module(module)
     finally:
         sys.modules.pop("answer")
         if before is not None:
