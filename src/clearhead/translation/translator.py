@@ -12,7 +12,13 @@ from clearhead.errors import UserError
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
-from clearhead.translation.loading import Loaded, engine_for, find_model, load_engine
+from clearhead.translation.loading import (
+    SHIPPED,
+    Loaded,
+    engine_for,
+    find_model,
+    load_engine,
+)
 from clearhead.translation.result import BLANK, Link, Piece, Translation, Weights, join, word_links
 from clearhead.translation.sources import Reader, Source
 
@@ -38,10 +44,12 @@ class Translator:
     `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
     native engine where it can compute the model. The native engine copies the weights when the
     translator is made. `doubt_threshold` is the score per token below which a translation is
-    doubtful (`clearhead.translation.doubt`); a model directory may hold its own.
+    doubtful (`clearhead.translation.doubt`); a model directory may hold its own. With
+    `check_copies` a sentence is searched for a second time if its translation lacks a name, number,
+    URL, code or emoji (`clearhead.translation.copying`): for English to French.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is an option of the command line
         self,
         model: "Transformer",
         tokenizer: BothLanguages,
@@ -50,7 +58,9 @@ class Translator:
         precision: AnyPrecision = "float32",
         others: "Sequence[Transformer]" = (),
         engine: EngineName = "auto",
+        check_copies: bool = False,
     ) -> None:
+        self.check_copies = check_copies
         models = [model.eval(), *(other.eval() for other in others)]
         chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
         self._set(Loaded(chosen, tokenizer, lambda: model), split_sentences, refuse_long)
@@ -81,6 +91,7 @@ class Translator:
         precision: AnyPrecision = "float32",
         others: Sequence[str | Path] = (),
         engine: EngineName = "auto",
+        check_copies: bool | None = None,
     ) -> Self:
         """Load a model directory, a run directory or a Marian; None means the shipped translator.
 
@@ -90,6 +101,8 @@ class Translator:
         translations, int8 (native engine) and bfloat16 (readable engine) nearly the same ones,
         and auto is the fastest on this processor. `others` are further models with the same
         tokenizer: an ensemble, which translates with the mean of their probabilities.
+        `check_copies` None means: with the shipped translator, the only one known to translate
+        English into French.
 
         Raises:
             UserError: there is no model, it is damaged, the device, precision or engine is not
@@ -101,6 +114,8 @@ class Translator:
         translator = cls.__new__(cls)
         translator._set(loaded, split_sentences, refuse_long)
         translator.doubt_threshold = load_threshold(directory)
+        shipped = directory.resolve() == SHIPPED.resolve()
+        translator.check_copies = shipped if check_copies is None else check_copies
         return translator
 
     @property
@@ -151,7 +166,7 @@ class Translator:
             options = replace(options, scores=True)
         texts = check_texts(texts)
         sources = self.reader.read(texts)
-        found = self._decode(sources, options)
+        found = self._decode(texts, sources, options)
         _warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]
@@ -170,12 +185,20 @@ class Translator:
             for text, parts in zip(texts, pieces, strict=True)
         ]
 
-    def _decode(self, sources: list[Source], options: DecodingOptions) -> list[list[Hypothesis]]:
+    def _decode(
+        self, texts: Sequence[str], sources: list[Source], options: DecodingOptions
+    ) -> list[list[Hypothesis]]:
         """Every source; of very many some at a time, with a line of progress after each part."""
         found: list[list[Hypothesis]] = []
         for start in range(0, len(sources), WINDOW):
             part = sources[start : start + WINDOW]
-            found += self.engine.decode([source.ids for source in part], options)
+            hypotheses = self.engine.decode([source.ids for source in part], options)
+            if self.check_copies:
+                from clearhead.translation.copying import SecondSearch
+
+                second = SecondSearch(self.engine, self.tokenizer, self.reader, options)
+                hypotheses = second(texts, part, hypotheses)
+            found += hypotheses
             if len(sources) > WINDOW:
                 logger.info("%d of %d sentences translated", len(found), len(sources))
         return found
