@@ -10,6 +10,7 @@ import typer
 from clearhead.cli.options import (
     BatchTokens,
     BeamSize,
+    CheckCopies,
     Device,
     Engine,
     Ensemble,
@@ -77,6 +78,7 @@ def evaluate(
     batch_tokens: BatchTokens = 8192,
     source_lang: SourceLang = "en",
     target_lang: TargetLang = "fr",
+    check_copies: CheckCopies = None,
     ensemble: Ensemble = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -112,7 +114,7 @@ def evaluate(
             )
         else:
             check_writable(kept)
-            translator = _load(model, device, threads, engine, ensemble)
+            translator = _load(model, device, threads, engine, ensemble, check_copies)
             found = _translate(translator, examples.sources, search, kept)
         evaluation = compute_metrics(examples, found, other, translator, papers)
     system = _settings(model, ensemble, search, translator)
@@ -148,10 +150,13 @@ def _load(
     threads: int | None,
     engine: "EngineName",
     ensemble: list[str] | None = None,
+    check_copies: bool | None = None,
 ) -> "Translator":
     from clearhead.translation import Translator
 
-    return Translator.from_pretrained(model, device, threads, others=ensemble or (), engine=engine)
+    return Translator.from_pretrained(
+        model, device, threads, others=ensemble or (), engine=engine, check_copies=check_copies
+    )
 
 
 def _translate(
