@@ -34,7 +34,8 @@ OPTIONS = DecodingOptions(beam_size=3)
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Translator, Translator]]:
     """The shipped translator with and without the second search."""
     engine: EngineName = request.param
-    plain = Translator.from_pretrained(engine=engine, check_copies=False)
+    plain = Translator.from_pretrained(engine=engine)
+    plain.check_copies = False
     yield Translator.from_pretrained(engine=engine), plain
 
 
@@ -100,15 +101,15 @@ def test_of_an_n_best_list_the_first_is_the_complete_one(
 def test_a_model_that_knows_nothing_gets_no_worse() -> None:
     texts = ["The cat 408 is on the table. I am fine, Aleksandra.", *LOST[:2]]
     plain = Translator(*parts()).translate_detailed(texts, OPTIONS)
-    checked = Translator(*parts(), check_copies=True).translate_detailed(texts, OPTIONS)
+    translator = Translator(*parts())
+    translator.check_copies = True
+    checked = translator.translate_detailed(texts, OPTIONS)
     before, now = lacking(texts, plain), lacking(texts, checked)
     assert all(a <= b for a, b in zip(now, before, strict=True))
 
 
 def test_only_the_shipped_translator_is_checked_unless_asked(tmp_path: Path) -> None:
-    directory = save(tmp_path)
-    assert not Translator.from_pretrained(directory).check_copies
-    assert Translator.from_pretrained(directory, check_copies=True).check_copies
+    assert not Translator.from_pretrained(save(tmp_path)).check_copies
     assert Translator.from_pretrained().check_copies
 
 

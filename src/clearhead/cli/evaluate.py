@@ -114,7 +114,9 @@ def evaluate(
             )
         else:
             check_writable(kept)
-            translator = _load(model, device, threads, engine, ensemble, check_copies)
+            translator = _load(model, device, threads, engine, ensemble)
+            if check_copies is not None:
+                translator.check_copies = check_copies
             found = _translate(translator, examples.sources, search, kept)
         evaluation = compute_metrics(examples, found, other, translator, papers)
     system = _settings(model, ensemble, search, translator)
@@ -150,13 +152,10 @@ def _load(
     threads: int | None,
     engine: "EngineName",
     ensemble: list[str] | None = None,
-    check_copies: bool | None = None,
 ) -> "Translator":
     from clearhead.translation import Translator
 
-    return Translator.from_pretrained(
-        model, device, threads, others=ensemble or (), engine=engine, check_copies=check_copies
-    )
+    return Translator.from_pretrained(model, device, threads, others=ensemble or (), engine=engine)
 
 
 def _translate(

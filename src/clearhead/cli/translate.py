@@ -134,8 +134,9 @@ def translate(
             precision=precision,
             others=ensemble or (),
             engine=engine,
-            check_copies=check_copies,
         )
+        if check_copies is not None:
+            translator.check_copies = check_copies
         shown = Shown(scores, alignments, mark_doubt)
         write = Writer(translator, options, format, shown, alignment_layer)
         pour(map(write, windows(text_chunks(text, input, HINT))), output)

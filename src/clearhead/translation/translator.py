@@ -46,10 +46,11 @@ class Translator:
     translator is made. `doubt_threshold` is the score per token below which a translation is
     doubtful (`clearhead.translation.doubt`); a model directory may hold its own. With
     `check_copies` a sentence is searched for a second time if its translation lacks a name, number,
-    URL, code or emoji (`clearhead.translation.copying`): for English to French.
+    URL, code or emoji (`clearhead.translation.copying`); it is set for the shipped translator, and
+    useful for others from English into French.
     """
 
-    def __init__(  # noqa: PLR0913 - each is an option of the command line
+    def __init__(
         self,
         model: "Transformer",
         tokenizer: BothLanguages,
@@ -58,9 +59,7 @@ class Translator:
         precision: AnyPrecision = "float32",
         others: "Sequence[Transformer]" = (),
         engine: EngineName = "auto",
-        check_copies: bool = False,
     ) -> None:
-        self.check_copies = check_copies
         models = [model.eval(), *(other.eval() for other in others)]
         chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
         self._set(Loaded(chosen, tokenizer, lambda: model), split_sentences, refuse_long)
@@ -78,6 +77,7 @@ class Translator:
         self._load_model: Callable[[], Transformer] = loaded.model
         self._model: Transformer | None = None
         self.doubt_threshold = DEFAULT_THRESHOLD
+        self.check_copies = False
         self.reader = Reader(tokenizer, config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
@@ -91,7 +91,6 @@ class Translator:
         precision: AnyPrecision = "float32",
         others: Sequence[str | Path] = (),
         engine: EngineName = "auto",
-        check_copies: bool | None = None,
     ) -> Self:
         """Load a model directory, a run directory or a Marian; None means the shipped translator.
 
@@ -101,8 +100,6 @@ class Translator:
         translations, int8 (native engine) and bfloat16 (readable engine) nearly the same ones,
         and auto is the fastest on this processor. `others` are further models with the same
         tokenizer: an ensemble, which translates with the mean of their probabilities.
-        `check_copies` None means: with the shipped translator, the only one known to translate
-        English into French.
 
         Raises:
             UserError: there is no model, it is damaged, the device, precision or engine is not
@@ -114,8 +111,7 @@ class Translator:
         translator = cls.__new__(cls)
         translator._set(loaded, split_sentences, refuse_long)
         translator.doubt_threshold = load_threshold(directory)
-        shipped = directory.resolve() == SHIPPED.resolve()
-        translator.check_copies = shipped if check_copies is None else check_copies
+        translator.check_copies = directory.resolve() == SHIPPED.resolve()
         return translator
 
     @property
