@@ -29,8 +29,11 @@ _SAME_START = 4  # letters that a country and its people share in French: Anglet
 
 
 def missing_names(source: str, translation: str) -> list[str]:
-    """A message for each name of the source that the translation does not hold."""
-    if source.isupper() or _is_heading(source):
+    """The names of the source that the translation does not hold."""
+    words = _WORD.findall(source)
+    if all(word.islower() or is_function_word(word) for word in words):
+        return []  # most sentences
+    if source.isupper() or _is_heading(words):
         return []
     target = folded(translation)
     missing = []
@@ -40,14 +43,13 @@ def missing_names(source: str, translation: str) -> list[str]:
             missing.append(match[0])
     source = _exonym_pattern().sub(lambda match: " " * len(match[0]), source)
     missing += [name for name in _names(source) if not _arrives(name, translation)]
-    return [f"name {name} missing" for name in dict.fromkeys(missing)]
+    return list(dict.fromkeys(missing))
 
 
-def _is_heading(source: str) -> bool:
+def _is_heading(words: list[str]) -> bool:
     """Whether ordinary words have capitals, too: The Cell and Its Membrane."""
-    words = _WORD.findall(source)[1:]
-    capitals = [word for word in words if word[0].isupper()]
-    small = [word for word in words if word[0].islower()]
+    capitals = [word for word in words[1:] if word[0].isupper()]
+    small = [word for word in words[1:] if word[0].islower()]
     if any(word.casefold() in _SMALL for word in capitals):
         return True
     return len(capitals) > 2 and all(word in _SMALL for word in small)
@@ -77,9 +79,20 @@ def _is_translated(word: str) -> bool:
 def _arrives(name: str, translation: str) -> bool:
     words = [word for match in _WORD.findall(translation) for word in re.split("['’-]", match)]
     parts = [part for part in re.split("['’-]", name) if part not in _translated()]
-    if folded(name).replace(" ", "") in folded(translation).replace(" ", ""):
+    if _spells(folded(translation).split(), folded(name).replace(" ", "")):
         return True  # also where it is hyphenated or spaced in another way
     return all(any(_is_variant(part, word) for word in words) for part in parts)
+
+
+def _spells(words: list[str], name: str) -> bool:
+    """Whether some of the words, one after the other, make the name."""
+    for start, first in enumerate(words):
+        made, rest = first, iter(words[start + 1 :])
+        while len(made) < len(name) and name.startswith(made):
+            made += next(rest, name)
+        if made == name:
+            return True
+    return False
 
 
 def _is_variant(name: str, word: str) -> bool:
