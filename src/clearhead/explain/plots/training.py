@@ -11,7 +11,7 @@ from clearhead.errors import UserError
 from clearhead.explain.plots.plot import Plot
 from clearhead.plot_style import CATEGORIES, GREY, PALE, in_style, quiet_grid
 from clearhead.training.metrics import read_metrics
-from clearhead.training.schedule import Shape, make_schedule
+from clearhead.training.recipe import Shape, make_schedule
 
 METRICS = "metrics.jsonl"
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
