@@ -134,7 +134,7 @@ def test_the_dot_product_of_positions_depends_on_their_distance_alone() -> None:
 def test_shares_count_every_parameter_once_and_every_operation() -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
-    from clearhead.explain.plots.model_size import flop_shares, parameter_shares
+    from clearhead.explain.plots.training import flop_shares, parameter_shares
     from clearhead.models import count_parameters
 
     model = TRANSLATOR.model
