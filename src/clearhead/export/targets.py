@@ -41,7 +41,7 @@ TARGETS = {
         "ONNX",
         "clearhead.export.onnx",
         ("onnx", "onnxscript"),
-        "clearhead.export.onnx_runner",
+        "clearhead.export.onnx",
         ("onnxruntime",),
         ("float32",),
     ),
