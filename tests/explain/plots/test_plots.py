@@ -13,8 +13,7 @@ from clearhead.blocks.positional_encoding import sinusoids
 from clearhead.errors import UserError
 from clearhead.explain import plots
 from clearhead.explain.attention import AttentionMap, attention_maps, of_kind, sentence_pair
-from clearhead.explain.residual_stream import logit_lens
-from clearhead.explain.saliency import saliency
+from clearhead.explain.interpretability import logit_lens, saliency
 from tests.explain import tiny
 
 TRANSLATOR = tiny.translator()
@@ -146,7 +145,7 @@ def test_shares_count_every_parameter_once_and_every_operation() -> None:
 
 
 def test_the_residual_stream_is_measured_after_every_layer() -> None:
-    from clearhead.explain.residual_stream import norms_by_depth
+    from clearhead.explain.interpretability import norms_by_depth
 
     depths = norms_by_depth(TRANSLATOR.model, PAIR)
     assert [len(rows) for rows in depths.values()] == [
