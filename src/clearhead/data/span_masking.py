@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-AS_MASK, AS_ANOTHER = 0.8, 0.9  # up to the first a mask, up to the second another token
 VISIBLE = -1
 """The label of a token that is not to be predicted."""
 
