@@ -2,7 +2,7 @@
 
 Overlapping k-mers start at every base: ATTGC is ATT TTG TGC for k = 3. A base then occurs in k
 neighbouring tokens, so a single masked token can be read off its neighbours: see
-`clearhead.data.span_masking`. Non-overlapping k-mers start at every k-th base.
+`clearhead.data.masking`. Non-overlapping k-mers start at every k-th base.
 """
 
 from itertools import product

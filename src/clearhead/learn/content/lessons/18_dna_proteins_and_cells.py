@@ -73,7 +73,7 @@ show_figure(draw_tokens)
 r"""
 Every inner base is in three 3-mers. So a single masked 3-mer is no task: in the figure, the
 neighbours of GCA spell it. Only k masked words in a row hide one base, and the library masks such
-spans (`clearhead.data.span_masking`).
+spans (`clearhead.data.masking`).
 
 ## The formulas
 
