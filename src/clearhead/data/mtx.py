@@ -13,7 +13,6 @@ from clearhead.errors import UserError
 
 ENDING = ".mtx"
 GENES, CELLS = ("features.tsv", "genes.tsv"), ("barcodes.tsv",)
-COUNTED = 200  # cells that are looked at to tell what the values are
 
 
 def read_mtx(path: str | Path) -> Iterator[Record]:
@@ -23,7 +22,7 @@ def read_mtx(path: str | Path) -> Iterator[Record]:
         UserError: scipy is not installed, a file beside the matrix is missing or of another
             length, or the values are no counts.
     """
-    matrix = _matrix(path)
+    matrix = _counts_of_mtx(path)
     genes = _names(Path(path), GENES, matrix.shape[0], "rows")
     cells = _names(Path(path), CELLS, matrix.shape[1], "columns")
     by_cell = matrix.tocsc()
@@ -38,7 +37,7 @@ def read_mtx(path: str | Path) -> Iterator[Record]:
         yield Record(f"{path}, cell {name!r}", name, cell)
 
 
-def _matrix(path: str | Path) -> Any:
+def _counts_of_mtx(path: str | Path) -> Any:
     try:
         from scipy.io import mmread
         from scipy.sparse import coo_matrix
