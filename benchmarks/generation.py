@@ -17,8 +17,8 @@ import torch
 import transformers
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import Benchmark, Results, as_markdown
+from clearhead.compare.timing import describe_machine
 from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate

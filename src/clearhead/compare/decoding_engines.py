@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
-from clearhead.compare.environment import library
+from clearhead.compare.timing import library
 from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length, before_eos
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.choice import missing_library
