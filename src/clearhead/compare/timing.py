@@ -1,4 +1,9 @@
-"""Paired timing, robust against a machine whose speed varies, and a description of the machine."""
+"""Paired timing, robust against a machine whose speed varies, and a description of the machine.
+
+In each round every candidate runs once; the order alternates between rounds, so that no candidate
+always runs after the same other one. Candidates are compared within a round, while the machine is
+in one state, and the result is the median of these ratios.
+"""
 
 import importlib
 import importlib.util

@@ -1,4 +1,8 @@
-"""Public corpora: the catalogue, and downloads from mirrors in turn, with checksums."""
+"""Public corpora: the catalogue with addresses, files, sizes and licences, and their download.
+
+Mirrors are tried in turn, and the sha256 is checked. Only members that the catalogue names are
+unpacked, under the names in the catalogue: an archive cannot choose where its content is written.
+"""
 
 import difflib
 import gzip

@@ -1,4 +1,8 @@
-"""Cells by genes: AnnData files (.h5ad) and 10x's matrix files (.mtx)."""
+"""Cells by genes: AnnData's `.h5ad`, and 10x Genomics' matrix.mtx, features.tsv, barcodes.tsv.
+
+The values are counts, or the logarithm of counts per 10,000. A cell is written as `GENE:VALUE
+GENE:VALUE …`, the values per 10,000 of the cell's total.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence

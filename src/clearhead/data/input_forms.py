@@ -1,9 +1,14 @@
-"""Variants of training pairs in the forms in which people type, so that a model reads them all.
+"""Variants of training pairs: other forms in which people type, and synthetic names and numbers.
 
 Corpora are edited: capitals, full stops, apostrophes and one kind of quotation mark. Input is
 not: *im from boston*, *Don’t worry*, *- buy milk*, two sentences on a line, an emoji at the end.
 Each form changes the source as people type it, and the target only where the translation must
 show it as well (a list item stays a list item).
+
+A corpus contains few names, and those often: Tom is in every twelfth pair of Tatoeba. A model
+trained on it alone replaces an unknown name by a similar known one. A name or number that is the
+same on both sides of a pair can be replaced by any other: *Tom lives at 42 Boston Street* remains
+a correct pair with *Vekora* and *73*.
 """
 
 import re

@@ -1,4 +1,12 @@
-"""Masked-language-model examples: single tokens and whole words hidden, or spans for k-mers."""
+"""Masked language modelling (BERT, section 3.1; DNABERT): 15 % of the tokens are predicted.
+
+Of the chosen tokens 80 % become the mask token, 10 % a random token, and 10 % stay as they are:
+in use there are no mask tokens, so a model must not learn to predict at masked positions only.
+
+Overlapping k-mers share letters with their neighbours: one masked k-mer can be read off the two
+beside it without any knowledge of DNA. So k tokens in a row are masked; then exactly one letter,
+the middle one of those that they cover, is in no visible token.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""A causal language model that reads a batch of texts, some tokens a step, in either engine."""
+"""A causal language model that reads a batch of texts, some tokens a step, in either engine.
+
+The next token is chosen in Python.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,21 @@
-"""How a prediction arises: head ablation, the residual stream layer by layer, and saliency."""
+r"""How a prediction arises: head ablation, the logit lens and saliency.
+
+A head contributes through its own columns of w_o. With these at zero it still attends, but its
+output is not used. Attention weights show what a head attends to; ablation shows how much the
+translation depends on it. (Michel, Levy and Neubig 2019, "Are Sixteen Heads Really Better than
+One?")
+
+The residual stream has the same width after every layer, so the final norm and the projection can
+be applied anywhere: the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens").
+Early layers were never trained for this; take their predictions as a hint.
+
+.. math:: s_{ti} = x_i \cdot \frac{\partial \log p(y_t)}{\partial x_i}
+
+x_i is the embedding of source token i. The value is the derivative with respect to a factor on
+x_i, and is computed as such. Attention weights show what the decoder reads from; saliency shows
+what its output depends on. They often disagree (Bastings and Filippova 2020, "The elephant in the
+interpretability room").
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

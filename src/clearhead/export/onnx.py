@@ -3,7 +3,9 @@
 `encoder.onnx` reads the sources once; `decoder.onnx` decodes one token per call and returns the
 cache with one more position. Both consist of the model's own blocks, with norms fused
 (LayerNormalization in the graph; see `fast.accelerate`). The search between them is that of
-`clearhead.decoding` (see `onnx_runner`), with all of its options.
+`clearhead.decoding`, with all of its options:
+
+    decode(onnx_engine(directory), sources, DecodingOptions(beam_size=4))
 """
 
 import math

@@ -1,4 +1,9 @@
-"""The settings that all training runs have, and the learning-rate schedules."""
+"""The settings that all training runs have, and the learning-rate schedules.
+
+A YAML file sets them. Each task adds its own sections and defaults (`model_recipes`,
+`finetuning_recipe`). Each key has a default and a description, which
+``clearhead train --show-config`` prints; an unknown key is an error that names the nearest one.
+"""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Plots of training: loss curves, learning rates, and the size of a model."""
+"""Plots of training: losses, learning rates, and each block's share of parameters and FLOPs."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""One HTML file with the JavaScript modules, the style sheet and the data; it loads nothing."""
+"""The attention view: one HTML file with the scripts, the style sheet and the data; it loads
+nothing.
+"""
 
 import html
 import json
