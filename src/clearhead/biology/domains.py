@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clearhead.biology.cells.ranking import fit_medians
-from clearhead.biology.dna.alphabet import as_dna, reverse_complement
+from clearhead.biology.cells import fit_medians
+from clearhead.biology.dna import as_dna, reverse_complement
 from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
