@@ -20,7 +20,7 @@ from random import Random
 from zlib import crc32
 
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.data.grammar.bitext import french_text, join_french
 from clearhead.data.grammar.productions.calendar import months
 from clearhead.data.grammar.productions.carriers import Carried, carriers, carry

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
-from clearhead.export.targets import TARGETS
+from clearhead.export.exporting import TARGETS
 from tests.export import models
 
 Run = Callable[..., tuple[int, str, str]]
