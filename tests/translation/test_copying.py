@@ -141,6 +141,39 @@ def test_a_stand_in_that_is_lost_or_repeated_restores_nothing() -> None:
         assert restored(f"{changed} {swap.stand_in}", swaps) is None
 
 
+def test_a_country_and_a_people_return_in_french_with_their_gender() -> None:
+    missing = [Literal("name", "Zimbabwe"), Literal("name", "Rwandans")]
+    text = "Two Rwandans went to Zimbabwe."
+    for attempt in range(3):
+        swaps = stand_ins(text, missing, attempt)
+        changed = swapped(text, swaps)
+        assert "Rwand" not in changed and "Zimb" not in changed
+        men = {"Canadians": "Canadiens", "Italians": "Italiens", "Mexicans": "Mexicains"}
+        women = {"Canadians": "Canadiennes", "Italians": "Italiennes", "Mexicans": "Mexicaines"}
+        country, people = swaps[0].forms[0][0], swaps[1].stand_in
+        for forms, expected in ((men, "Rwandais"), (women, "Rwandaises")):
+            french = f"Deux {forms[people]} sont allés au {country}."
+            assert restored(french, swaps) == f"Deux {expected} sont allés au Zimbabwe."
+
+
+@pytest.mark.parametrize(
+    ("time", "others"),
+    [
+        ("9:31PM", ["9:31 p.m.", "9:31 pm", "21:31"]),
+        ("12 am", ["12:00 a.m.", "12:00 am", "0:00"]),
+        ("7.05 a.m.", ["7:05 a.m.", "7:05 am", "7:05"]),
+        ("Sept.", ["September", "September"]),
+    ],
+)
+def test_a_time_or_a_month_is_written_in_other_words_and_its_translation_stays(
+    time: str, others: list[str]
+) -> None:
+    for attempt, other in enumerate(others):
+        swaps = stand_ins(f"Come at {time}", [Literal("number", time)], attempt)
+        assert swapped(f"Come at {time}", swaps) == f"Come at {other}"
+        assert restored("Viens à 21 h 31", swaps) == "Viens à 21 h 31"
+
+
 def test_a_number_of_another_form_has_no_stand_in() -> None:
-    for number in ("1,250.50", "3:30 pm", "two hundred", "123456"):
+    for number in ("1,250.50", "15:30", "two hundred", "123456"):
         assert stand_ins(f"It is {number}.", [Literal("number", number)], 0) == []

@@ -6,7 +6,8 @@ A model copies what it has seldom seen piece by piece, and sometimes fails. The 
 1. with a wider beam, of which the best hypothesis that lacks the fewest is taken;
 2. with stand-ins: what is missing is replaced in the source by something of the same kind that is
    common in the training data (Tom for Kwabena, test.txt for a long file name), and in the
-   translation it takes the place of its stand-in.
+   translation it takes the place of its stand-in. A country or a people takes it in French, from
+   the lexicon of the grammar (Canada for Zimbabwe, *italienne* for *rwandaise*).
 
 A candidate is taken only if it lacks fewer than the translation before. So a translation that
 lacks nothing never changes.
@@ -19,6 +20,7 @@ from functools import cached_property
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, normalize
 from clearhead.text import BothLanguages
+from clearhead.translation.doubt.exonyms import MONTHS, STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
 from clearhead.translation.sources import Reader, Source
 
@@ -43,6 +45,7 @@ _OTHERS = {
     "identifier": ("test_1", "my_file", "max_value", "--test"),
     "emoji": ("😊", "😂", "🎉", "😀"),
 }
+_TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\.?", re.IGNORECASE)
 _HANDLES = ("@tom", "@paul", "@anna", "@mary")
 
 
@@ -148,10 +151,15 @@ class SecondSearch:
 
 @dataclass(frozen=True)
 class Swap:
-    """What stands in a sentence, its stand-in, and how often it occurs there."""
+    """What stands in a sentence, its stand-in, and how often it occurs there.
+
+    `forms` are the stand-in's forms in French with the same forms of the original; without them
+    it is the same in other words, and its translation stays.
+    """
 
     original: str
     stand_in: str
+    forms: tuple[tuple[str, str], ...]
     count: int
 
 
@@ -163,17 +171,43 @@ def stand_ins(text: str, missing: Sequence[Literal], attempt: int) -> list[Swap]
         free = [s for s in _choices(literal) if s not in used and not whole(s).search(text)]
         count = len(whole(literal.text).findall(text))
         if free and count:
-            taken.append(Swap(literal.text, free[attempt % len(free)], count))
+            stand_in = free[attempt % len(free)]
+            forms = _forms(literal, stand_in)
+            taken.append(Swap(literal.text, stand_in, forms, count if forms else 0))
     return taken
 
 
 def _choices(literal: Literal) -> tuple[str, ...]:
     kind, text = literal
+    if others := _in_other_words(text):
+        return others
+    if text in exonyms():
+        return STAND_INS.get(exonyms()[text].kind, ())
     if kind == "name":
         return _HANDLES if text[0] == "@" else _NAMES[bool(_VOWELS.match(text))]
     if kind == "number":
         return _NUMBERS.get(len(text), ()) if text.isdecimal() else ()
-    return _OTHERS[kind]
+    return _OTHERS.get(kind, ())
+
+
+def _in_other_words(text: str) -> tuple[str, ...]:
+    """9:31PM as 9:31 p.m., 9:31 pm and 21:31; Sept. as September; of anything else nothing."""
+    if text.rstrip(".") in MONTHS:
+        return (MONTHS[text.rstrip(".")][0],)
+    time = _TIME.fullmatch(text)
+    if not time:
+        return ()
+    hour, minute, half = time[1], time[2] or "00", time[3].lower()
+    full = int(hour) % 12 + (12 if half == "p" else 0)
+    return f"{hour}:{minute} {half}.m.", f"{hour}:{minute} {half}m", f"{full}:{minute}"
+
+
+def _forms(literal: Literal, stand_in: str) -> tuple[tuple[str, str], ...]:
+    if _in_other_words(literal.text):
+        return ()
+    if literal.text in exonyms():
+        return tuple(french_swaps(stand_in, literal.text))
+    return ((stand_in, literal.text),)
 
 
 def swapped(text: str, swaps: Sequence[Swap]) -> str:
@@ -186,8 +220,11 @@ def swapped(text: str, swaps: Sequence[Swap]) -> str:
 def restored(translation: str, swaps: Sequence[Swap]) -> str | None:
     """The translation with the originals; None if a stand-in is not there as often as before."""
     for swap in swaps:
-        parts = whole(swap.stand_in).split(translation)
-        if len(parts) != swap.count + 1:
+        count = 0
+        for stand_in, original in swap.forms:
+            parts = whole(stand_in).split(translation)
+            count += len(parts) - 1
+            translation = original.join(parts)
+        if count != swap.count:
             return None
-        translation = swap.original.join(parts)
     return translation

@@ -239,18 +239,17 @@ def _time(match: re.Match[str], target: FrenchNumbers) -> bool:
     if target.says("moins"):
         hours |= {(h + 1) % 24 for h in hours}
         minutes |= {60 - minute}
+    if target.says(r"\d+ ?[ap]m"):
+        return False  # as English writes it
     return any(target.has(Decimal(h)) for h in hours) and (
         minute == 0 or any(target.has(Decimal(m)) for m in minutes)
     )
 
 
 def _hours(hour: int, time: str, target: FrenchNumbers) -> set[int]:
-    """The hours that may stand for this one; without am or pm it may be in either half of the day.
-
-    In words, hours are those of the clock: trois heures et demie.
-    """
-    if "m" not in time:
-        return {hour, (hour + 12) % 24} | ({0} if hour == 12 else set())
+    """The hours that may stand for this one; in words they are those of the clock."""
+    if "m" not in time:  # of "between 4 and 5 pm" the first may be in either half of the day
+        return {hour, (hour + 12) % 24} if ":" not in time else {hour}
     half = 12 if "p" in time else 0
     named = target.says("apres midi|soir|nuit|midi") if half else target.says("matin|nuit|minuit")
     return {hour % 12 + half} | ({hour} if named or target.has_words(hour) else set())
