@@ -32,6 +32,7 @@ ARRIVED = [
     ("I met Chad in Vietnam.", "J'ai rencontré Chad au Vietnam."),
     ("It was on Apr. 30.", "C'était le 30 avril."),
     ("It was on Apr. 30.", "C'était le 30/04."),
+    ("It has 170 kB, 3 km and 5kg.", "Il fait 170 ko, 3 kilomètres et 5 kilos."),
     ("Photosynthesis needs light.", "La photosynthèse a besoin de lumière."),
 ]
 MISSING = [
@@ -45,6 +46,8 @@ MISSING = [
     ("She lives in Lithuania.", "Elle vit à Lituanie.", "Lithuania"),
     ("Chile is a long country.", "Chili est un pays long.", "Chile"),
     ("It was on Dec. 30.", "C'était le 30 Dec.", "Dec."),
+    ("It has 170 kB.", "Il fait 170 kB.", "kB"),
+    ("It is 813 mm long.", "Il fait 813 m de long.", "mm"),
     ("Is Mrs. Okonkwo in?", "Est-ce que Mme Okonwo est là ?", "Okonkwo"),
     ("Ask Tomasz.", "Demande à Tom.", "Tomasz"),
     ("Thank you, Joaquín!", "Merci, Joaquamnn !", "Joaquín"),

@@ -1,4 +1,4 @@
-"""Names that French writes in its own way: countries, regions, peoples, some cities, months.
+"""What French writes in its own way: countries, regions, peoples, some cities, months, units.
 
 `missing_exonyms` compares the translation with the lexicon of the grammar: Latvia has arrived as
 *Lettonie*, and also as *letton*, for the government of Latvia is *le gouvernement letton*. Behind
@@ -23,6 +23,13 @@ MONTHS = {  # abbreviations: in full, and in French
     "Sept": ("September", "septembre"), "Oct": ("October", "octobre"),
     "Nov": ("November", "novembre"), "Dec": ("December", "décembre"),
 }  # fmt: skip
+_UNITS = {
+    **{"kB": ("ko", "kilooctets"), "MB": ("Mo", "mégaoctets"), "GB": ("Go", "gigaoctets")},
+    **{"TB": ("To", "téraoctets"), "nm": ("nm", "nanomètres"), "µm": ("µm", "micromètres")},
+    **{"mm": ("mm", "millimètres"), "cm": ("cm", "centimètres"), "km": ("km", "kilomètres")},
+    **{"mg": ("mg", "milligrammes"), "kg": ("kg", "kilos"), "ml": ("ml", "millilitres")},
+}
+_UNIT = re.compile(rf"(?<=\d)[ \u00a0]?({'|'.join(_UNITS)})\b")
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b\.?(?= \d)")
 _SAME_START = 4  # letters that a country and its people share in French: Angleterre, anglais
 # By the gender of a country: the prepositions that it never has.
@@ -49,6 +56,8 @@ STAND_INS: dict[str, tuple[str, ...]] = {
     "p": ("United States", "Netherlands", "Philippines"),
     "0": ("Cuba", "Malta", "Cyprus"),
     "people": ("Canadian", "Italian", "Mexican"),
+    "bytes": ("GB", "MB", "TB"),
+    "unit": ("km", "kg", "cm"),
     "peoples": ("Canadians", "Italians", "Mexicans"),
 }
 
@@ -57,11 +66,12 @@ def missing_exonyms(source: str, translation: str) -> tuple[list[str], str]:
     """The names whose French form is missing or misplaced, and the source with spaces for names."""
     words = translation.casefold().replace("’", "'")
     found = [match[0] for match in _pattern().finditer(source)]
+    found += [match[1] for match in _UNIT.finditer(source)]
     missing = [name for name in found if not _arrives(exonyms()[name], words)]
     months = [match[0] for match in _MONTH.finditer(source)]
     if not re.search(r"\d/\d", words):
         missing += [month for month in months if MONTHS[month.rstrip(".")][1] not in words]
-    for pattern in (_pattern(), _MONTH):
+    for pattern in (_pattern(), _MONTH, _UNIT):
         source = pattern.sub(lambda match: " " * len(match[0]), source)
     return missing, source
 
@@ -111,6 +121,10 @@ def exonyms() -> dict[str, Exonym]:
         *(_country(one) for one in regions() if one.english != one.french),
         *map(_country, countries()),
         Exonym("America", ("Amérique", "États-Unis"), "other"),
+        *(
+            Exonym(unit, forms, "bytes" if "B" in unit else "unit")
+            for unit, forms in _UNITS.items()
+        ),
     ]
     return {exonym.english: exonym for exonym in every}
 
@@ -134,6 +148,11 @@ def _people(people: People) -> Exonym:
     return Exonym(people.english, (*forms, *plural, people.language), "people or language")
 
 
+def _units() -> Iterator[Exonym]:
+    for unit, forms in _UNITS.items():
+        yield Exonym(unit, forms, "bytes" if unit.endswith("B") else "unit")
+
+
 def _has_plural(people: People) -> bool:
     """Two Canadians; but two Japanese, the Dutch."""
     return people.english.endswith(("an", "i"))
@@ -146,7 +165,7 @@ def _plural(people: People) -> Exonym:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    names = sorted(exonyms(), key=len, reverse=True)
+    names = sorted(exonyms().keys() - _UNITS.keys(), key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
 

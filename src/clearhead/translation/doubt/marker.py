@@ -13,16 +13,17 @@ _ENDINGS = (
     "pdf|txt|csv|tsv|json|jsonl|yaml|yml|xml|html|md|py|ipynb|js|c|h|cpp|sh|docx?|xlsx?|pptx?|odt"
     "|png|jpe?g|gif|svg|mp3|mp4|wav|zip|gz|tar\\.gz|exe|log|com|org|net|edu|io|fr|de|ca|uk"
 )
+_HOST = r"(?<![\w@/.-])[\w-]+(?:\.[a-z]{2,})+"  # example.org, where a path follows
 _EMOJI = "[\u2600-\u27bf\U0001f1e6-\U0001faff]"
 # Earlier kinds are searched first; what they match is hidden from later kinds.
 _KINDS = (
     ("code", re.compile(r"`([^`]+)`")),
-    ("URL", re.compile(r"(?:https?://|www\.)[^\s<>«»“”\"]*[\w/]")),
-    ("e-mail address", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    ("URL", re.compile(rf"(?:https?://|www\.|{_HOST}/)[^\s<>«»“”\"]*[\w/]")),
+    ("e-mail address", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
     ("hashtag", re.compile(r"(?<![\w&])#\w*[^\W\d]\w*")),
     ("name", re.compile(r"(?<!\w)@\w(?:[\w.]*\w)?")),
     ("path", re.compile(r"(?<![\w/.])(?:~|\.{1,2})?/[\w.-]*\w(?:/[\w.-]*\w)*")),
-    ("file name", re.compile(rf"\b\w[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b")),
+    ("file name", re.compile(rf"(?<![\w/.-])(?:[\w-]+/)*\w[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b")),
     ("identifier", re.compile(r"\b\w+_\w+\b|(?<!\w)--\w[\w-]+")),
     ("emoji", re.compile(rf"{_EMOJI}(?:{_EMOJI}|[\ufe0f\u200d])*")),
 )
