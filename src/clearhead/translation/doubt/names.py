@@ -30,7 +30,8 @@ _SHORTEST = 3  # letters; of shorter names every letter is compared
 def missing_names(source: str, translation: str) -> list[str]:
     """The names of the source that the translation does not hold."""
     words = _WORD.findall(source)
-    if all(word.islower() or is_function_word(word) for word in words):
+    plain = all(word.islower() or is_function_word(word) for word in words)
+    if plain and not re.search(r"\d", source):
         return []  # most sentences
     if source.isupper() or _is_heading(words):
         return []
