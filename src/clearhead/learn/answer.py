@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
+from clearhead.learn.failures import failure, open_blanks, syntax_error
 from clearhead.learn.hidden import hide
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.observe import load_text, names_of, observe, probe_of
-from clearhead.learn.report import failure, open_blanks, syntax_error
 from clearhead.learn.run import Run
 from clearhead.learn.sandbox import restrict
 from clearhead.learn.texts import solution

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from clearhead.learn.content import probes
+from clearhead.learn.failures import failure
 from clearhead.learn.judge import SLACK, agrees, flat_tensors, resembles
 from clearhead.learn.manifest import subject
 from clearhead.learn.records import Record, TooLarge, decode, encode
-from clearhead.learn.report import failure
 from clearhead.learn.run import PROBES, Probe, Run
 from clearhead.learn.texts import solution, variant_text
 

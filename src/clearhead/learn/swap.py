@@ -13,8 +13,8 @@ from clearhead import blocks
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.learn import adopt
+from clearhead.learn.failures import failure, open_blanks
 from clearhead.learn.observe import load_text
-from clearhead.learn.report import failure, open_blanks
 from clearhead.models import Transformer
 from clearhead.translation import Translator
 from clearhead.translation.loading import find_model, load_translator

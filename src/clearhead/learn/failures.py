@@ -1,0 +1,119 @@
+"""What an exception of an answer says to the learner: one line, in the answer's own words."""
+
+import inspect
+import re
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from clearhead.learn.adopt import Misfit
+from clearhead.learn.records import Record, TooLarge
+from clearhead.learn.run import Missing, Run
+from clearhead.learn.sandbox import Refused
+from clearhead.learn.source import BLANK
+
+BINDING = re.compile(r"^([\w.]+)\(\) (?:takes|missing|got an unexpected|got multiple)")
+Names = Mapping[str, Any]
+
+
+def open_blanks(text: str) -> str:
+    """A message about the first blank that is not filled in, or nothing."""
+    lines = text.splitlines()
+    numbers = [i for i, line in enumerate(lines, start=1) if BLANK in line.partition("#")[0]]
+    code = [i for i in numbers if not _in_docstring(text, i)]
+    if not code:
+        return ""
+    more = f" ({len(code)} lines have one)" if len(code) > 1 else ""
+    return f"line {code[0]}: the blank ____ is not filled in yet{more}"
+
+
+def _in_docstring(text: str, line: int) -> bool:
+    before = "\n".join(text.splitlines()[: line - 1])
+    return before.count('"""') % 2 == 1
+
+
+def syntax_error(error: SyntaxError) -> Record:
+    """The line and a caret, as Python itself shows them."""
+    text = (error.text or "").rstrip("\n")
+    caret = " " * (max(1, error.offset or 1) - 1) + "^"
+    message = f"{error.msg}\n    {text}\n    {caret}"
+    return {"error": message, "type": "SyntaxError", "line": error.lineno or 0}
+
+
+def failure(error: BaseException, filename: str, run: Run | None = None) -> Record:
+    """The record of an exception: message, type, line of the answer."""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return syntax_error(error)
+    line = _line(error, filename)
+    kind = "RuntimeError" if _of_torch(error) else type(error).__name__
+    record = {"type": kind, "line": line, "raw": str(error)[:300]}
+    return {**record, "error": _message(error, filename, run)}
+
+
+def _message(error: BaseException, filename: str, run: Run | None) -> str:
+    words = " ".join(str(error).split())[:300]
+    if type(error) in (LookupError, Missing, Misfit, Refused):  # the grader's own words
+        return words
+    if isinstance(error, NameError | AttributeError) and error.name == BLANK:
+        return "the blank ____ is not filled in yet"
+    if isinstance(error, NotImplementedError) and not _of_torch(error):
+        return "not written yet (raise NotImplementedError)"
+    if isinstance(error, SystemExit):
+        return "the program called exit; an exercise must return"
+    if isinstance(error, TooLarge):
+        return f"{words} is larger than any correct result"
+    if isinstance(error, MemoryError):
+        return "the memory limit was reached"
+    if run is not None and isinstance(error, TypeError) and (text := _signature(words, run)):
+        return text
+    explained = _explained(error, run, filename)
+    return f"{explained or ''}{type(error).__name__}: {words}"
+
+
+def _of_torch(error: BaseException) -> bool:
+    """Whether an operation does not exist for a dtype: PyTorch raises NotImplementedError too."""
+    return isinstance(error, NotImplementedError) and "not implemented for" in str(error)
+
+
+def _line(error: BaseException, filename: str) -> int:
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno or 0 for f in reversed(frames) if f.filename == filename), 0)
+
+
+def _signature(words: str, run: Run) -> str:
+    """Expected and found signature, if the call itself did not fit."""
+    match = BINDING.match(words)
+    if match is None:
+        return ""
+    path = match.group(1)
+    expected, found = _find(run.reference, path), _find(run.answer, path)
+    if expected is None or found is None:
+        return ""
+    ours, theirs = inspect.signature(expected), inspect.signature(found)
+    return f"expected {path}({_arguments(ours)}), found {path}({_arguments(theirs)})"
+
+
+def _find(names: Names, path: str) -> Any:
+    first, *rest = path.split(".")
+    value = names.get(first)
+    for part in rest:
+        value = getattr(value, part, None)
+    return value
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    return ", ".join(name for name in signature.parameters if name != "self")
+
+
+def _explained(error: BaseException, run: Run | None, filename: str) -> str:
+    """The tracer's explanation of a shape error: what met what, and the likely slip."""
+    if run is None or run.last_call is None or not isinstance(error, RuntimeError | ValueError):
+        return ""
+    from clearhead.explain.tracer import trace
+
+    function, inputs = run.last_call
+    try:
+        mistake = trace(function, *inputs).mistake
+    except Exception:  # noqa: BLE001 - the answer's own error, which is reported anyway
+        return ""
+    return f"{mistake.headline}; {mistake.slip}\n" if mistake else ""
