@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from clearhead.learn.hidden import hide
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.observe import load_text, names_of, observe, probe_of
 from clearhead.learn.run import Run
-from clearhead.learn.sandbox import restrict
+from clearhead.learn.sandbox import allow_more_time, restrict
 from clearhead.learn.texts import solution
 
 FILENAME = "your answer"
@@ -27,12 +28,14 @@ def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> 
     hide(exercise)
     restrict(folder, output)
     warnings.simplefilter("ignore")
-    result = run_answer(text, exercise)
+    result = run_answer(text, exercise, allow_more_time)
     with os.fdopen(output, "w", encoding="utf-8") as stream:
         json.dump(result, stream)
 
 
-def run_answer(text: str, exercise: Exercise) -> dict[str, Any]:
+def run_answer(
+    text: str, exercise: Exercise, before_order: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """Every case, in every order of weights that fits, or the error that prevents it."""
     try:
         ast.parse(text, FILENAME)
@@ -48,7 +51,7 @@ def run_answer(text: str, exercise: Exercise) -> dict[str, Any]:
         names = vars(load_text(text, FILENAME))
     except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt
         return {"failed": failure(error, FILENAME)}
-    return run_names(completed(names, exercise), exercise.subject)
+    return run_names(completed(names, exercise), exercise.subject, before_order)
 
 
 def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
@@ -74,11 +77,14 @@ def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
     return names
 
 
-def run_names(names: dict[str, Any], subject_name: str) -> dict[str, Any]:
+def run_names(
+    names: dict[str, Any], subject_name: str, before_order: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """The records of every order of weights, and the biases that the answer does not have."""
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
     while order < ways:
+        before_order()
         records = []
         for sizes in probe_of(subject_name).cases:
             run = Run(names, names_of(subject_name), sizes, torch.float32, order)
