@@ -30,7 +30,7 @@ NO_MISTAKE = {
     "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError", "LookupError",
     "Refused",
 }  # fmt: skip
-SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 1,000 pairs, takes half of it
+SECONDS_FOR_PAIRS = 3.0  # of processor time; on a slow machine a pair takes 10 ms
 
 
 def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
@@ -95,24 +95,27 @@ def _candidates(
     """Every variant, then the pairs whose first result can be that of the answer.
 
     A variant that leaves the first result as it is (it concerns masks, or dropout) leaves the
-    result of the other one.
+    result of the other one. The pairs that should change what the answer changes come first.
     """
-    names = [variant.name for variant in subject(subject_name).variants]
-    yield from ((name,) for name in names)
+    variants = subject(subject_name).variants
+    yield from ((variant.name,) for variant in variants)
     first = next((key for key in record if key not in ERROR_KEYS and not key.startswith(LAW)), "")
     right = known_record(0, subject_name, adapted=adapted)
-    by_name = {n: known_record(0, subject_name, n, adapted=adapted).get(first) for n in names}
-
-    def same(a: Any, b: Any) -> bool:
-        return not difference(a, b, {}, SLACK)
-
-    unchanged = {n for n in names if same(by_name[n], right.get(first))}
-    fitting = {n for n in names if same(record.get(first), by_name[n])}
-    apart = [v.name for v in subject(subject_name).variants if not v.same_as]
+    apart = [v.name for v in variants if not v.same_as]
+    seen = {name: known_record(0, subject_name, name, adapted=adapted) for name in apart}
+    fitting = {n for n in apart if not difference(record.get(first), seen[n].get(first), {}, SLACK)}
+    wrong, wanted = {n: _wrong(seen[n], right, SLACK) for n in apart}, _wrong(record, right, SLACK)
+    pairs = []
     for pair in combinations(apart, 2):
-        left = [name for name in pair if name not in unchanged]
+        left = [name for name in pair if first in wrong[name]]
         if len(left) == len(pair) or fitting.intersection(left or pair):
-            yield pair
+            pairs.append(pair)
+    yield from sorted(pairs, key=lambda pair: len(wanted ^ (wrong[pair[0]] | wrong[pair[1]])))
+
+
+def _wrong(record: Record, right: Record, slack: float = 0.0) -> set[str]:
+    """What differs from the reference."""
+    return {k for k, value in right.items() if not agrees({k: record.get(k)}, {k: value}, slack)}
 
 
 def by_effect(
@@ -124,10 +127,7 @@ def by_effect(
 
 
 def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) -> Iterator[str]:
-    wrong = [
-        {key for key, value in right.items() if not agrees({key: seen.get(key)}, {key: value})}
-        for seen, right in zip(records, expected, strict=True)
-    ]
+    wrong = [_wrong(seen, right) for seen, right in zip(records, expected, strict=True)]
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
     if any("inplace operation" in str(record.get("raw")) for record in records):
