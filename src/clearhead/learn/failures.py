@@ -32,7 +32,7 @@ def _in_docstring(text: str, line: int) -> bool:
     return before.count('"""') % 2 == 1
 
 
-def syntax_error(error: SyntaxError) -> Record:
+def _syntax_error(error: SyntaxError) -> Record:
     """The line and a caret, as Python itself shows them."""
     text = (error.text or "").rstrip("\n")
     caret = " " * (max(1, error.offset or 1) - 1) + "^"
@@ -43,7 +43,7 @@ def syntax_error(error: SyntaxError) -> Record:
 def failure(error: BaseException, filename: str, run: Run | None = None) -> Record:
     """The record of an exception: message, type, line of the answer."""
     if isinstance(error, SyntaxError) and error.filename == filename:
-        return syntax_error(error)
+        return _syntax_error(error)
     line = _line(error, filename)
     kind = "RuntimeError" if _of_torch(error) else type(error).__name__
     record = {"type": kind, "line": line, "raw": str(error)[:300]}
