@@ -34,6 +34,7 @@ SAME = [
     ("ten million people", "10 millions de personnes"),
     ("a hundred thousand people", "100\u202f000 personnes"),
     ("twenty-one million people", "21 millions de personnes"),
+    ("a billion tonnes", "un milliard de tonnes"),
     ("two billion years", "deux milliards d'années"),
     ("twenty-one women", "vingt et une femmes"),
     ("In 1957", "En dix-neuf-cent-cinquante-sept"),

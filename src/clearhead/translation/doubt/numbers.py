@@ -20,7 +20,7 @@ from clearhead.data.grammar.productions.values import (
 )
 
 _SCALES = {"thousand": 1_000, "million": 10**6, "billion": 10**9}
-_FRENCH_SCALES = ((10**6, "million"), (1_000, "mille"), (100, "cent"))
+_FRENCH_SCALES = ((10**9, "milliard"), (10**6, "million"), (1_000, "mille"), (100, "cent"))
 # "one" is a pronoun more often than a number, "second" a time.
 _NOT_COUNTED = {"one", "zero", "first", "second"}
 _DIGIT, _SMALL_WORD = re.compile(r"\d"), re.compile("[a-z]+")
@@ -77,8 +77,8 @@ def plain_numbers(text: str) -> str:
 
 
 def french_numbers(number: int) -> list[str]:
-    """The French words of a number below 1,000,000,000, without agreement; 1957 has two forms."""
-    if number >= 10**9:
+    """The French words of a number below 10^12, without agreement; 1957 has two forms."""
+    if number >= 10**12:
         return []
     forms = [_french(number)]
     if 1_100 <= number < 2_000:
@@ -92,7 +92,7 @@ def _french(number: int) -> str:
     for scale, word in _FRENCH_SCALES:
         if number >= scale:
             count, rest = divmod(number, scale)
-            parts = [_french(count)] if count > 1 or scale == 10**6 else []
+            parts = [_french(count)] if count > 1 or scale >= 10**6 else []
             return " ".join([*parts, word, *([_french(rest)] if rest else [])])
     return french_words(number)
 
