@@ -151,11 +151,12 @@ def _maps(matrices: tuple[list[list[float]], ...]) -> str:
 
 def _map(matrix: list[list[float]], name: str, largest: float) -> str:
     """Positive values in the accent colour, negative in orange, by their share of the largest."""
-    rows = "".join(f"<tr>{''.join(_cell(x, largest) for x in row)}</tr>" for row in matrix)
+    rows = "".join(f"<tr>{''.join(heat_cell(x, largest) for x in row)}</tr>" for row in matrix)
     return f"<table><caption>{name}</caption>{rows}</table>"
 
 
-def _cell(value: float, largest: float) -> str:
+def heat_cell(value: float, largest: float) -> str:
+    """A cell of a table, coloured by its share of the largest value."""
     share = min(100, round(100 * abs(value) / largest)) if value == value else 0
     colour = "var(--accent)" if value > 0 else "var(--negative)"
     style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"

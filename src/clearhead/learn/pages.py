@@ -15,6 +15,7 @@ from clearhead.blocks import look_ahead_mask, record_attention
 from clearhead.errors import UserError
 from clearhead.learn.folder import locate, read_answer
 from clearhead.learn.manifest import CODING, CONTENT, Exercise, course
+from clearhead.learn.notebook import heat_cell
 from clearhead.learn.session import Session
 from clearhead.learn.swap import ARGUMENTS, Block, block_of, compare
 from clearhead.learn.texts import answer_of, file_name
@@ -149,17 +150,12 @@ def _map(proof: Proof) -> str:
         return _card("Attention map", "Your attention block keeps no attention_scores.")
     head = "".join(f"<th scope='col'>{escape(token)}</th>" for token in proof.columns)
     rows = "".join(
-        f"<tr><th scope='row'>{escape(token)}</th>{''.join(map(_cell, weights))}</tr>"
+        f"<tr><th scope='row'>{escape(token)}</th>{''.join(heat_cell(w, 1) for w in weights)}</tr>"
         for token, weights in zip(proof.rows, proof.weights, strict=True)
     )
     table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
     heading = "Which English tokens does each French token attend to?"
     return _card(heading, f"<div class='scroll' tabindex='0'>{table}</div>")
-
-
-def _cell(weight: float) -> str:
-    colour = f"color-mix(in oklab,var(--accent) {round(60 * weight)}%,var(--surface))"
-    return f"<td style='background:{colour}'>{weight:.2f}</td>"
 
 
 def _chapters(session: Session) -> str:
