@@ -163,7 +163,7 @@ def export(
 
 @app.command()
 def certificate(
-    text: Annotated[str, typer.Argument(help="An English sentence.")] = "A man rides a bicycle.",
+    text: Annotated[str, typer.Argument(help="An English sentence.")] = "A woman reads a book.",
     name: Annotated[str, typer.Option(help="Your name, to appear on the page.")] = "",
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
         "certificate.html"
@@ -176,7 +176,7 @@ def certificate(
     session = _session()
     proof = pages.prove(pages.learners_blocks(session), text)
     atomic_write(output, pages.certificate(session, proof, name))
-    print("\n".join([*proof.lines, proof.translation]))
+    print("\n".join([*map(str, proof.blocks), proof.translation]))
     print(f"{output}: {session.done()} exercises done")
 
 
