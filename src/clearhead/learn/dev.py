@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from clearhead.errors import UserError
-from clearhead.learn.client import Grader, grader
+from clearhead.learn.client import Grader
 from clearhead.learn.manifest import (
     CODING,
     CONTENT,
@@ -45,7 +45,7 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
     found = Findings()
     start = time.perf_counter()
     subjects = [name for name in subject_names() if any(e.subject == name for e in exercises)]
-    with grader() as one:
+    with Grader() as one:
         for exercise in exercises:
             problems = [*_of_entry(exercise), *_of_exercise(exercise, one)]
             found.problems += [f"{exercise.name}: {problem}" for problem in problems]

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from clearhead.errors import UserError
-from clearhead.learn.client import Grader, grader
+from clearhead.learn.client import Grader
 from clearhead.learn.folder import read_file
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
@@ -74,7 +74,7 @@ def grade_all(
     free: SimpleQueue[Grader] = SimpleQueue()
     with ExitStack() as stack:
         for _ in range(jobs):
-            free.put(stack.enter_context(grader()))
+            free.put(stack.enter_context(Grader()))
 
         def one(submission: Submission) -> Graded:
             mine = free.get()
