@@ -53,10 +53,9 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     if not any(record.get("type") in NO_MISTAKE for record in records):
         mistakes = recognize(subject_name, records, adapted)
         mistakes = mistakes or by_effect(records, expected, list(cases))
-    errors = [record for record in records if "error" in record]
-    if len(errors) == len(records):  # the first one is enough
+    if all("error" in record for record in records):  # the first one is enough
         failures = tuple(Check(check.name, check.passed) for check in found)
-        error, line = errors[0]["error"], errors[0].get("line", 0)
+        error, line = records[0]["error"], records[0].get("line", 0)
         return Report(exercise, failures, mistakes, error, line)
     return Report(exercise, tuple(found), mistakes, matrices=_matrices(records, expected))
 
@@ -134,11 +133,8 @@ def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) 
         yield "input-changed-in-place"
     if any(record.get(DETERMINISTIC, True) is not True for record in records):
         yield "random-in-evaluation"
-    if (
-        every
-        and not failed
-        and all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
-    ):
+    gradients = all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
+    if every and not failed and gradients:
         yield "gradient-cut"
     if UNCHANGED in every and all(key.startswith(("gradient of ", LAW)) for key in every):
         yield "input-changed-in-place"
@@ -154,23 +150,15 @@ def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) 
 def _transposed(records: list[Record], expected: list[Record], wrong: set[str]) -> bool:
     """Whether every wrong output is the expected one transposed."""
     keys = [k for k in wrong if not k.startswith(("gradient of ", LAW))]
-    pairs = [
-        (seen.get(k), right.get(k))
-        for seen, right in zip(records, expected, strict=True)
-        for k in keys
-    ]
-    return bool(pairs) and all(_is_transpose(a, e) for a, e in pairs)
+    cases = zip(records, expected, strict=True)
+    return bool(keys) and all(_is_transpose(a.get(k), e.get(k)) for a, e in cases for k in keys)
 
 
 def _is_transpose(actual: Any, expected: Any) -> bool:
     if not isinstance(actual, Typed) or not isinstance(expected, Typed):
         return False
-    a, e = actual.tensor, expected.tensor
-    return (
-        e.dim() > 1
-        and a.shape == e.mT.shape
-        and bool(((a.double() - e.double().mT).abs() < 1e-4).all())
-    )
+    a, e = actual.tensor.double(), expected.tensor.double()
+    return e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
 
 
 def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:
@@ -179,8 +167,7 @@ def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[
         for key, right in theirs.items():
             for a, e in zip(flat_tensors(mine.get(key)), flat_tensors(right), strict=False):
                 if a.tensor.shape == e.tensor.shape and e.tensor.dim() >= 2 and a != e:
-                    pair = (e.tensor, a.tensor)
-                    return tuple(_matrix(t) for t in pair)
+                    return _matrix(e.tensor), _matrix(a.tensor)
     return ()
 
 

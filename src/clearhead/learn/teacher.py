@@ -89,16 +89,17 @@ def grade_all(
             yield graded
 
 
-def _report(submission: Submission, free: Grader) -> Report:
+def _report(submission: Submission, grader: Grader) -> Report:
     name = submission.exercise.name
     try:
         if submission.path.is_symlink() or not submission.path.is_file():
             return Report(name, error="this is a link or a folder; submit the file itself")
         if submission.path.stat().st_size > LARGEST_ANSWER:
             return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
-        return check_text(submission.exercise, read_file(submission.path), free)
+        text = read_file(submission.path)
     except (OSError, UserError) as error:
         return Report(name, error=f"the file cannot be read: {error}")
+    return check_text(submission.exercise, text, grader)
 
 
 def to_csv(graded: Sequence[Graded]) -> str:
