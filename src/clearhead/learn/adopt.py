@@ -157,8 +157,10 @@ def _orders(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
 
 
 def _by_form(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
-    fused = chain(_by_shape(own, wanted), _fused(own, wanted))
-    return _first_fitting(_by_module(own, wanted), fused)
+    """Whole modules if these fit (a bias stays with its weight), else parameters, also fused."""
+    modules = _by_unit(_modules(own), _modules(wanted), own, wanted)
+    single = _by_unit([[name] for name in own], [[name] for name in wanted], own, wanted)
+    return _first_fitting(modules, chain(single, _fused(own, wanted)))
 
 
 def _meaning(name: str) -> str:
@@ -167,14 +169,14 @@ def _meaning(name: str) -> str:
     return ".".join(sorted(SYNONYMS.get(p, p) for p in parts if p not in NOISE))
 
 
-def _by_module(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
-    """Modules with the same shapes in every order; a bias stays with its weight."""
-    mine, theirs = _modules(own), _modules(wanted)
-    kinds = sorted({tuple(own[n] for n in names) for names in mine})
+def _by_unit(
+    mine: list[list[str]], theirs: list[list[str]], own: Shapes, wanted: Shapes
+) -> Iterator[Assignment]:
+    """Units with the same shapes in every order."""
+    kinds = sorted({tuple(own[n] for n in unit) for unit in mine})
     units = [[m for m in mine if tuple(own[n] for n in m) == kind] for kind in kinds]
     fitting = [[m for m in theirs if tuple(wanted[n] for n in m) == kind] for kind in kinds]
-    same = [len(a) == len(b) for a, b in zip(units, fitting, strict=True)]
-    if len(mine) != len(theirs) or not all(same):
+    if len(mine) != len(theirs) or [*map(len, units)] != [*map(len, fitting)]:
         return
     for choice in product(*map(permutations, fitting)):
         pairs = zip(chain(*units), chain(*choice), strict=True)
@@ -190,17 +192,6 @@ def _modules(shapes: Shapes) -> list[list[str]]:
         sorted(names, key=lambda n: (-len(shapes[n]), _meaning(n.rpartition(".")[2])))
         for names in groups.values()
     ]
-
-
-def _by_shape(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
-    if sorted(own.values()) != sorted(wanted.values()):
-        return
-    kinds = sorted(set(own.values()))
-    mine = [[name for name in own if own[name] == kind] for kind in kinds]
-    orders = [permutations(n for n in wanted if wanted[n] == kind) for kind in kinds]
-    for choice in product(*orders):
-        pairs = zip(chain(*mine), chain(*choice), strict=True)
-        yield {name: (theirs,) for name, theirs in pairs}
 
 
 def _fused(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
