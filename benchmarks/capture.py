@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import decoder_mask, padding_mask
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Candidate, measure
+from clearhead.compare.timing import Candidate, describe_machine, measure
 from clearhead.decoding.precision import use_threads
 from clearhead.explain.capture import capture
 from clearhead.models import Transformer, TransformerConfig

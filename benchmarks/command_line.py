@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 
 RUNS = 7
 COMMANDS = {

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.first_sentences import DATA, read_sentences, score
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.translation import Translation

@@ -23,7 +23,6 @@ import torch
 import transformers
 from torch import Tensor
 
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import (
     Benchmark,
     Comparison,
@@ -32,7 +31,7 @@ from clearhead.compare.results import (
     distinct,
     write_json,
 )
-from clearhead.compare.timing import Candidate, fastest, measure
+from clearhead.compare.timing import Candidate, describe_machine, fastest, measure
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.pipelines.engines import Text
 from clearhead.pipelines.text_model import TextModel

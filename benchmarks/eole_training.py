@@ -20,9 +20,15 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.compare import didactic
-from clearhead.compare.environment import is_installed, library, prepare_machine
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Measurements, fastest, measure
+from clearhead.compare.timing import (
+    Measurements,
+    fastest,
+    is_installed,
+    library,
+    measure,
+    prepare_machine,
+)
 from clearhead.compare.training_benchmark import CLEARHEAD, own_candidates, peer_candidates
 from clearhead.compare.workloads import RACE, TrainingTask, describe_task, make_task
 from clearhead.models import TransformerConfig

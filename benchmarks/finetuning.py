@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.evaluation.labelled import LabelEvaluation, evaluate_labelled
 from clearhead.pretrained import load, save_pretrained
 from clearhead.training.recipe_file import load_recipe

@@ -29,7 +29,7 @@ from pathlib import Path
 from sacrebleu.metrics.chrf import CHRF
 
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.errors import UserError
 
 DATA = Path(__file__).with_suffix(".jsonl")

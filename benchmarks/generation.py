@@ -17,12 +17,11 @@ import torch
 import transformers
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import Benchmark, Results, as_markdown
-from clearhead.decoding.causal import CausalEngine
+from clearhead.compare.timing import describe_machine
+from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate
-from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.decoding.precision import use_threads
 from clearhead.models import Gpt
 

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.evaluation.evaluation import Evaluation, evaluate
 from clearhead.evaluation.examples import read_examples
 

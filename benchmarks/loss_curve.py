@@ -24,7 +24,7 @@ from clearhead.blocks import decoder_mask, padding_mask, shift_right
 from clearhead.fast import FlatAdam, accelerate
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.objective import translation_loss
-from clearhead.training.schedule import make_schedule
+from clearhead.training.recipe import make_schedule
 
 BATCH, LENGTH, VOCABULARY, WARMUP, PEAK = 128, 16, 8_000, 4_000, 1e-3
 BETAS, EPS, CLIP, SMOOTHING = (0.9, 0.98), 1e-9, 1.0, 0.1

@@ -21,9 +21,8 @@ import transformers
 from ctranslate2.converters.transformers import BartLoader, MarianMTLoader
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Measurements, fastest
+from clearhead.compare.timing import Measurements, describe_machine, fastest
 from clearhead.decoding import DecodingOptions, Engine, ReadableEngine
 from clearhead.decoding.native import NativeEngine
 from clearhead.decoding.precision import kept_threads, use_threads

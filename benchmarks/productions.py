@@ -20,7 +20,7 @@ from random import Random
 from zlib import crc32
 
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.data.grammar.bitext import french_text, join_french
 from clearhead.data.grammar.productions.calendar import months
 from clearhead.data.grammar.productions.carriers import Carried, carriers, carry
@@ -174,13 +174,13 @@ def accepted(kind: str, value: str) -> tuple[str, ...]:
 
 
 def times(value: str) -> list[str]:
-    """`15 h 30` as 15:30, 15 heures 30, 3 h 30 de l'après-midi; `9 h` is not part of `9 h 30`."""
+    """`6 h 30` as 6:30, 06 h 30, 6 heures 30, 6 h 30 du matin; `9 h` is not part of `9 h 30`."""
     found = re.fullmatch(r"(\d+) h(?: (\d\d))?", value)
     if not found:
         return []
     hour, minute = int(found[1]), found[2] or ""
     shown = minute or "00"
-    forms = [f"{hour}:{shown}", f"{hour:02d}:{shown}", f"{hour} h {shown}"]
+    forms = [f"{hour}:{shown}", f"{hour:02d}:{shown}", f"{hour} h {shown}", f"{hour:02d} h {shown}"]
     forms += [f"{hour} heures {minute}".strip()]
     forms += [{0: "minuit", 12: "midi"}[hour]] if not minute and hour in (0, 12) else []
     parts = ("de l'après-midi", "du soir") if hour > 12 else ("du matin",)

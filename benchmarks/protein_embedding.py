@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from clearhead.biology.model import load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.vocabulary import ESM_TOKENS, Vocabulary
-from clearhead.compare.environment import describe_machine
 from clearhead.compare.results import (
     Benchmark,
     Comparison,
@@ -36,7 +35,7 @@ from clearhead.compare.results import (
     distinct,
     write_json,
 )
-from clearhead.compare.timing import Candidate, fastest, measure
+from clearhead.compare.timing import Candidate, describe_machine, fastest, measure
 from clearhead.data.sequences import Record
 
 TARGET, BATCH, SEED = 1.5, 16, 20181011

@@ -26,7 +26,7 @@ from pathlib import Path
 from benchmarks.quality.contest import Contest, Limits
 from benchmarks.quality.points import Point, plot_points, ratio
 from benchmarks.quality.sides import ClearheadSide, SharedTask
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.compare.workloads import describe_config
 from clearhead.decoding.precision import use_threads
 from clearhead.errors import UserError

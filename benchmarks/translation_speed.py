@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from clearhead import Translator
-from clearhead.compare.environment import describe_machine
+from clearhead.compare.timing import describe_machine
 from clearhead.data.corpus import open_pairs
 
 

@@ -34,9 +34,7 @@ from clearhead.evaluation.alignment_error import alignment_errors
 from clearhead.explain import plots
 from clearhead.explain.attention import attention_maps, next_tokens, sentence_pair
 from clearhead.explain.capture import capture
-from clearhead.explain.head_ablation import Head, effect_of
-from clearhead.explain.residual_stream import logit_lens
-from clearhead.explain.saliency import saliency
+from clearhead.explain.interpretability import Head, effect_of, logit_lens, saliency
 from clearhead.explain.view import AttentionView
 from clearhead.translation.loading import find_model
 

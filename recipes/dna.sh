@@ -21,7 +21,7 @@ import random
 import sys
 from pathlib import Path
 
-from clearhead.biology.dna.alphabet import reverse_complement
+from clearhead.biology.dna import reverse_complement
 
 rng = random.Random(1)
 def bases(count):

@@ -31,7 +31,7 @@ from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.metrics import Progress
 from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.objective import make_objective
-from clearhead.training.schedule import make_schedule
+from clearhead.training.recipe import make_schedule
 from clearhead.training.tasks.translation import (
     make_config,
     make_plan,

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from clearhead.biology.dna.alphabet import reverse_complement
+from clearhead.biology.dna import reverse_complement
 
 MOTIF = "TATAAT"
 

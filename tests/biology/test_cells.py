@@ -15,9 +15,7 @@ import torch
 import transformers
 
 from clearhead.biology import training
-from clearhead.biology.cells import projection
-from clearhead.biology.cells.deletion import deletion_shifts
-from clearhead.biology.cells.ranking import fit_medians, ranked
+from clearhead.biology.cells import deletion_shifts, draw_cells, fit_medians, ranked
 from clearhead.biology.domains import read
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
@@ -26,6 +24,7 @@ from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.h5ad import kind_of_values, read_cell, read_cells, write_cell
 from clearhead.data.sequences import Columns, Record
 from clearhead.errors import UserError
+from clearhead.explain.plots import biology as plots
 from tests.pretrained.reference import CLOSE, disturbed, furthest, ragged, saved
 
 anndata = pytest.importorskip("anndata")
@@ -250,7 +249,7 @@ def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
             return vectors[:, :2]
 
     monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=Projection))
-    monkeypatch.setattr(projection, "draw_points", lambda *given: seen.update(drawn=given))
+    monkeypatch.setattr(plots, "draw_points", lambda *given: seen.update(drawn=given))
     names = [f"g{n}" for n in range(12)]
     vocabulary = Vocabulary.of_genes(dict.fromkeys(names, 1.0))
     sizes = MotifConfig(len(vocabulary.tokens), d_model=8, layers=1, h=2, d_ff=6, motif=1)
@@ -261,11 +260,11 @@ def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
         Record("here", str(n), write_cell(names, rng.random(12)), "BT"[n % 2]) for n in range(11)
     ]
     predictor = Predictor(Loaded((model,), vocabulary))
-    projection.draw_cells(predictor, iter(cells), tmp_path / "map.svg")
+    draw_cells(predictor, iter(cells), tmp_path / "map.svg")
     points, labels, path = seen["drawn"]
     assert points.shape == (11, 2)
     assert labels == [cell.label for cell in cells]
     assert path == tmp_path / "map.svg"
     assert seen["n_neighbors"] == 10  # fewer than there are cells
     with pytest.raises(UserError, match="9 cells are too few"):
-        projection.draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")
+        draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")

@@ -7,8 +7,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.biology.dna.alphabet import as_dna, reverse_complement
-from clearhead.biology.dna.kmers import kmer_vocabulary, kmers
+from clearhead.biology.dna import as_dna, kmer_vocabulary, kmers, reverse_complement
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.errors import UserError
 

@@ -13,8 +13,7 @@ import torch
 import transformers
 
 from clearhead.biology.answering import hidden_of, scores_of
-from clearhead.biology.convolution import ConvolutionConfig
-from clearhead.biology.encoder import MotifConfig
+from clearhead.biology.encoder import ConvolutionConfig, MotifConfig
 from clearhead.biology.linear_part import STRENGTH, RankWeights
 from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_model, save_model
 from clearhead.biology.similarity import ALPHA, SHARPNESS, SimilarityScores

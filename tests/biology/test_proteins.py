@@ -16,8 +16,7 @@ from clearhead.biology.explaining import attention_of, explain
 from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
-from clearhead.biology.protein.contacts import contacts
-from clearhead.biology.protein.mutations import RESIDUES, masked_marginals, score_of
+from clearhead.biology.protein import RESIDUES, contacts, masked_marginals, score_of
 from clearhead.biology.scale import in_units, scale_of, standardised
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.contacts import read_contacts

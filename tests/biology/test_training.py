@@ -11,7 +11,7 @@ import torch
 from clearhead.biology import training
 from clearhead.biology.added_part import WEIGHTS
 from clearhead.biology.benchmark import Plan, benchmark
-from clearhead.biology.dna.alphabet import reverse_complement
+from clearhead.biology.dna import reverse_complement
 from clearhead.biology.model import load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.similarity import SimilarityScores

@@ -6,7 +6,7 @@ import pytest
 
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.cli.main import run
-from clearhead.compare import environment
+from clearhead.compare import timing
 from clearhead.compare.proofs import fixtures
 from clearhead.compare.proofs.verification import PEERS, Peer
 from tests.compare.keras_attention.installed import needs_keras
@@ -61,7 +61,7 @@ def test_keras_is_compared_in_markdown(
 def test_without_keras_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(environment, "is_installed", lambda package: False)
+    monkeypatch.setattr(timing, "is_installed", lambda package: False)
     assert run(["compare", "keras"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "clearhead[compare]" in err

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from clearhead.cli.data import app
 from clearhead.data import open_pairs
-from clearhead.data.catalogue import CATALOGUE, Corpus, Member, RemoteFile
+from clearhead.data.download import CATALOGUE, Corpus, Member, RemoteFile
 from clearhead.errors import UserError
 from tests.data.server import serving
 

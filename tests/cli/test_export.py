@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
-from clearhead.export.targets import TARGETS
+from clearhead.export.exporting import TARGETS
 from tests.export import models
 
 Run = Callable[..., tuple[int, str, str]]
@@ -80,7 +80,7 @@ def test_bad_input_is_one_line_and_code_2(arguments: list[str], message: str, ex
 def test_a_missing_package_costs_one_line(
     export: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clearhead.export.targets.find_spec", lambda name: None)
+    monkeypatch.setattr("clearhead.export.exporting.find_spec", lambda name: None)
     code, out, err = export("--to", "huggingface", "--model", str(model))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "needs transformers" in err and "pip install 'clearhead[export]'" in err

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from clearhead.compare import environment
-from clearhead.compare.environment import Machine, describe_machine, load_keras
+from clearhead.compare import timing
+from clearhead.compare.timing import Machine, describe_machine, load_keras
 from clearhead.errors import UserError
 from tests.compare.keras_attention.installed import needs_keras
 
@@ -22,7 +22,7 @@ def test_the_machine_is_described_in_one_line() -> None:
 
 
 def test_without_keras_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "is_installed", lambda package: False)
+    monkeypatch.setattr(timing, "is_installed", lambda package: False)
     with pytest.raises(UserError, match=r'package keras.*pip install "clearhead\[compare\]"'):
         load_keras()
 
@@ -30,8 +30,8 @@ def test_without_keras_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 def test_keras_on_another_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = SimpleNamespace(backend=lambda: "jax")
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    monkeypatch.setattr(environment, "is_installed", lambda package: True)
-    monkeypatch.setattr(environment, "library", lambda package: SimpleNamespace(backend=backend))
+    monkeypatch.setattr(timing, "is_installed", lambda package: True)
+    monkeypatch.setattr(timing, "library", lambda package: SimpleNamespace(backend=backend))
     with pytest.raises(UserError, match="runs on jax in this process; set KERAS_BACKEND=torch"):
         load_keras()
 

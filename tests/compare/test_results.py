@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.compare.environment import Machine
 from clearhead.compare.results import (
     Benchmark,
     Comparison,
@@ -14,7 +13,7 @@ from clearhead.compare.results import (
     read_json,
     write_json,
 )
-from clearhead.compare.timing import Measurement
+from clearhead.compare.timing import Machine, Measurement
 from clearhead.errors import UserError
 
 MACHINE = Machine("A chip", 2, 1, ["AVX2"], "", 0.25, "2.9", "3.11")

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from clearhead.cli.main import run
-from clearhead.compare.environment import Machine
 from clearhead.compare.rnn.findings import CurvePoint
+from clearhead.compare.timing import Machine
 from clearhead.compare.width_report import conclusions, losses_at_equal_tokens
 from clearhead.compare.width_study import (
     GENOMICS,

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from clearhead.data.catalogue import CATALOGUE, Corpus, find_corpus
+from clearhead.data.download import CATALOGUE, Corpus, find_corpus
 from clearhead.errors import UserError
 
 ENTRIES = pytest.mark.parametrize("corpus", CATALOGUE.values(), ids=CATALOGUE)

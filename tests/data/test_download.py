@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.data.catalogue import Corpus, Member, RemoteFile
-from clearhead.data.download import ATTEMPTS, check_members, download_corpus, fetch, unpack
+from clearhead.data.download import (
+    ATTEMPTS,
+    Corpus,
+    Member,
+    RemoteFile,
+    check_members,
+    download_corpus,
+    fetch,
+    unpack,
+)
 from clearhead.errors import UserError
 from tests.data.server import Site, serving
 

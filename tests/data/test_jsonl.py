@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.data.jsonl import JsonlPairs
 from clearhead.data.lines import one_line
-from clearhead.data.pairs import is_blank
+from clearhead.data.pairs import JsonlPairs, is_blank
 from clearhead.errors import UserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"])).filter(lambda t: not is_blank(one_line(t)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.data.plain_text import AlignedPairs, TsvPairs
+from clearhead.data.pairs import AlignedPairs, TsvPairs
 from clearhead.errors import UserError
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clearhead.data.span_masking import VISIBLE, Spans, hide_spans
+from clearhead.data.masking import VISIBLE, Spans, hide_spans
 
 ORDINARY = np.arange(5, 69)
 

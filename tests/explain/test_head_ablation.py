@@ -5,7 +5,13 @@ import torch
 
 from clearhead.errors import UserError
 from clearhead.explain.attention import sentence_pair
-from clearhead.explain.head_ablation import Head, effect_of, effects, head_ablation, log_probability
+from clearhead.explain.interpretability import (
+    Head,
+    effect_of,
+    effects,
+    head_ablation,
+    log_probability,
+)
 from tests.explain import tiny
 
 HEADS = [Head("encoder", 1, 0), Head("decoder", 0, 3), Head("cross", 1, 2)]

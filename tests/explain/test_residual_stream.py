@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from clearhead.explain.attention import sentence_pair
-from clearhead.explain.residual_stream import logit_lens
+from clearhead.explain.interpretability import logit_lens
 from tests.explain import tiny
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from clearhead.explain.attention import SentencePair, sentence_pair
-from clearhead.explain.saliency import saliency, shares
+from clearhead.explain.interpretability import saliency, shares
 from clearhead.models import Transformer
 from tests.explain import tiny
 

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from clearhead.data.grammar import generate
-from clearhead.export.exporting import export
-from clearhead.export.targets import TARGETS
+from clearhead.export.exporting import TARGETS, export
 from clearhead.export.verify import Engine, Ids, sentences, translate
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.text import Tokenizer

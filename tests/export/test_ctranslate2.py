@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.export.exporting import export
-from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.exporting import TARGETS, engine_of, export
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
 from clearhead.translation.loading import SHIPPED

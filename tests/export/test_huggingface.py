@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from clearhead.errors import UserError
-from clearhead.export.exporting import export
-from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.exporting import TARGETS, engine_of, export
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
 from clearhead.translation.loading import SHIPPED

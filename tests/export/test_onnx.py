@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.decoding import DecodingOptions, decode
-from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.exporting import TARGETS, engine_of
 from clearhead.export.verify import verify
 from clearhead.translation import Translator
 from tests.export import models

@@ -1,7 +1,7 @@
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.export.targets import (
+from clearhead.export.exporting import (
     TARGETS,
     Target,
     builder_of,

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import torch
 
-from clearhead.decoding.causal import CausalEngine
+from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate
-from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
 from clearhead.pipelines.engines import NativeEncoder, Text, encode
 from clearhead.training.device_settings import EngineChoice

@@ -45,6 +45,12 @@ def test_the_native_engine_translates_without_torch() -> None:
     assert "numpy" in loaded and "torch" not in loaded
 
 
+def test_the_course_leaves_torch_to_the_grading_process() -> None:
+    """A check would load it twice, two seconds of the processor each time."""
+    modules = ("client", "session", "teacher", "watch")
+    assert heavy_modules_after(f"from clearhead.learn import {', '.join(modules)}") == []
+
+
 def test_help_answers_within_four_tenths_of_a_second() -> None:
     """The time of the processor, best of three: a busy machine is not our fault."""
     assert min(seconds_of_help() for _ in range(3)) <= 0.4

@@ -9,6 +9,5 @@ from clearhead.learn.client import Grader
 
 @pytest.fixture(scope="session")
 def grader() -> Iterator[Grader]:
-    one = Grader()
-    yield one
-    one.close()
+    with Grader() as one:
+        yield one

@@ -62,6 +62,14 @@ def test_a_damaged_progress_file_is_one_line(folder: Path) -> None:
         Progress.load(folder)
 
 
+def test_answers_stay_when_the_progress_file_is_deleted(folder: Path) -> None:
+    path = locate(folder, course().exercise("scale"))
+    path.write_text("my answer\n", encoding="utf-8")
+    (folder / FILE).unlink()
+    again = start(folder)
+    assert again.new == 0 and path.read_text(encoding="utf-8") == "my answer\n"
+
+
 def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="clearhead learn start DIR"):
         find_folder(tmp_path)

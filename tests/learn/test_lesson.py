@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from clearhead.blocks import MultiHeadAttentionBlock, masks
 from clearhead.errors import UserError
-from clearhead.explain.plots.themes import in_both_themes
+from clearhead.explain.plots.plot import in_both_themes
 from clearhead.learn import lesson
 from clearhead.learn.manifest import course
 from clearhead.learn.source import source_lines

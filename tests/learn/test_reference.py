@@ -14,7 +14,7 @@ from clearhead.learn.content.reference.greedy import greedy
 from clearhead.learn.content.reference.label_smoothing import smoothed_loss
 from clearhead.learn.content.reference.learning_rate import learning_rate
 from clearhead.learn.content.reference.quantize import quantize
-from clearhead.training.schedule import make_schedule
+from clearhead.training.recipe import make_schedule
 
 
 def toy(ids: list[int]) -> Tensor:

@@ -1,17 +1,19 @@
 """An answer may loop, exit, fork, delete or flood: it gets its report, and nothing else changes."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from clearhead.learn import worker
+from clearhead.learn import sandbox, worker
 from clearhead.learn.client import Grader
 from clearhead.learn.grading import grade
 from clearhead.learn.manifest import course
 from clearhead.learn.report import Check, Report
 from clearhead.learn.texts import solution
+from tests.learn.answers.attention import SELF
 
 HOSTILE = {
     "sys.exit": ("import sys\nsys.exit(0)", "called exit"),
@@ -35,6 +37,12 @@ def test_a_hostile_answer_gets_its_report(grader: Grader, name: str) -> None:
     assert len(report.printed) < 1000
 
 
+BUSY = """
+        import time
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+"""
 FORGED = json.dumps(Report("scale", (Check("all", True),)).to_dict()) + "\n"
 # Answers to `scale` that compute nothing themselves, and what the report says.
 FORGERIES = {
@@ -135,7 +143,26 @@ def test_the_next_answer_is_graded_after_a_hostile_one(grader: Grader) -> None:
     assert grader.grade(course().exercise("residual"), solution("residual")).passed
 
 
-def test_an_endless_loop_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "WALL_SECONDS", 1.0)
-    report = worker.grade_text("residual", "residual", "while True:\n    pass")
-    assert "does a loop never end" in report.error
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of Unix")
+@pytest.mark.parametrize(
+    ("loop", "word"), [("pass", "processor time"), ("import time; time.sleep(1)", "waiting")]
+)
+def test_an_endless_loop_is_stopped(monkeypatch: pytest.MonkeyPatch, loop: str, word: str) -> None:
+    """A loop that runs has not waited, however many other processes run."""
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 1.0)
+    monkeypatch.setattr(sandbox, "CPU_SECONDS", 2)
+    report = worker.grade_text("residual", "residual", f"while True:\n    {loop}")
+    assert "does a loop never end" in report.error and word in report.error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of Unix")
+def test_a_slow_answer_has_the_limit_for_each_order_of_its_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandbox, "CPU_SECONDS", 2)
+    text = SELF.replace("super().__init__()", f"super().__init__()\n{BUSY}")
+    for name, other in (("query", "one"), ("key", "two"), ("value", "three")):
+        text = text.replace(f"self.{name}", f"self.{other}")  # six orders are possible
+    before = sum(os.times()[2:4])
+    report = worker.grade_text("self-attention", "self_attention", text)
+    assert report.passed and sum(os.times()[2:4]) - before > 2.5, str(report)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from clearhead.errors import UserError
-from clearhead.learn.swap import block_of, compare, load_block, swap
+from clearhead.learn.swap import Swapped, block_of, compare, load_block, swap
 from clearhead.learn.texts import solution
 from clearhead.models import Transformer, build_transformer
 from tests.learn.answers import attention, blocks, layers
@@ -49,7 +49,7 @@ RIGHT = {
 def test_a_right_block_computes_what_the_librarys_does(kind: str) -> None:
     name, text, count = RIGHT[kind]
     one, expected = model(), outputs(model())
-    assert swap(one, block_of(text, "mine.py", name)) == (count, "")
+    assert swap(one, block_of(text, "mine.py", name)) == Swapped(name, "mine.py", count)
     assert any(type(m).__module__ == "answer" for m in one.modules())
     torch.testing.assert_close(outputs(one), expected, rtol=1e-4, atol=1e-4)
 
@@ -60,8 +60,8 @@ def test_blocks_within_blocks_can_all_be_the_learners() -> None:
         for name, text in (("EncoderBlock", solution("encoder_block")), (NAME, blocks.FUSED))
     ]
     one, expected = model(), outputs(model())
-    _, _, lines = compare(one, lambda: [], mine)
-    assert lines == [
+    _, _, swapped = compare(one, lambda: [], mine)
+    assert [*map(str, swapped)] == [
         f"{NAME} of {NAME}.py runs 6 times",
         "EncoderBlock of EncoderBlock.py runs 2 times",
     ]
@@ -71,13 +71,13 @@ def test_blocks_within_blocks_can_all_be_the_learners() -> None:
 def test_a_wrong_block_shows_its_effect() -> None:
     text = attention.SDPA_BLOCK.replace("y.transpose(1, 2).reshape", "y.reshape")
     one, expected = model(), outputs(model())
-    count, note = swap(one, block_of(text, "mine.py", NAME))
-    assert count == 6 and "differs from the library's by up to" in note
+    swapped = swap(one, block_of(text, "mine.py", NAME))
+    assert swapped.count == 6 and "differs from the library's by up to" in swapped.note
     assert (outputs(one) - expected).abs().max() > 0.01
 
 
 def test_a_block_without_biases_says_what_it_leaves_out() -> None:
-    _, note = swap(model(), block_of(blocks.NO_BIAS, "mine.py", NAME))
+    note = swap(model(), block_of(blocks.NO_BIAS, "mine.py", NAME)).note
     assert note.startswith("no parameter for w_k.bias, w_o.bias, w_q.bias, w_v.bias; its output")
 
 

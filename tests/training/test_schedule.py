@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clearhead.training.schedule import Shape, make_schedule
+from clearhead.training.recipe import Shape, make_schedule
 
 PEAK = 2e-3
 steps_of_a_run = st.integers(2, 5000)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from clearhead.biology.convolution import ConvolutionConfig
-from clearhead.biology.encoder import MotifConfig
+from clearhead.biology.encoder import ConvolutionConfig, MotifConfig
 from clearhead.biology.examples import Parts
 from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_model
 from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe

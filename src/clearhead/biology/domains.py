@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clearhead.biology.cells.ranking import fit_medians
-from clearhead.biology.dna.alphabet import as_dna, reverse_complement
+from clearhead.biology.cells import fit_medians
+from clearhead.biology.dna import as_dna, reverse_complement
 from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
-from clearhead.data.h5ad import SUFFIX, read_cells
-from clearhead.data.mtx import ENDING, read_mtx
+from clearhead.data.h5ad import ENDING, SUFFIX, read_cells, read_mtx
 from clearhead.data.sequences import Columns, Record, labelled, read_records
 from clearhead.data.table import kind_of
 from clearhead.errors import UserError

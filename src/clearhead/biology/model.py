@@ -9,8 +9,12 @@ from typing import Any, Literal, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from clearhead.biology.convolution import ConvolutionConfig, ConvolutionEncoder
-from clearhead.biology.encoder import MotifConfig, MotifEncoder
+from clearhead.biology.encoder import (
+    ConvolutionConfig,
+    ConvolutionEncoder,
+    MotifConfig,
+    MotifEncoder,
+)
 from clearhead.biology.heads import AlignedHead, PooledHead, TokenHead
 from clearhead.biology.linear_part import PositionWeights, RankWeights
 from clearhead.biology.similarity import SimilarityScores

@@ -15,8 +15,8 @@ from clearhead.biology.recipe import PretrainingRecipe
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import Example, LabelledBatches
 from clearhead.data.labelled_batches import pad as padded
+from clearhead.data.masking import VISIBLE, Hidden, Spans, hide_spans
 from clearhead.data.sequences import Columns
-from clearhead.data.span_masking import VISIBLE, Hidden, Spans, hide_spans
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.training.device_settings import DeviceSettings

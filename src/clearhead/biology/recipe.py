@@ -6,8 +6,7 @@ from pydantic import Field
 
 from clearhead.biology.model import Domain, Linear
 from clearhead.training.device_settings import Precision
-from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section
-from clearhead.training.schedule import Shape
+from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
 
 Answer = Literal["auto", "classes", "positions", "number"]
 Metric = Literal["matthews", "accuracy", "macro_f1", "spearman", "loss"]

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-from clearhead.biology.cells.ranking import ranked
-from clearhead.biology.dna.alphabet import BASES, UNKNOWN
-from clearhead.biology.dna.kmers import SPECIALS, kmer_vocabulary, kmers
+from clearhead.biology.cells import ranked
+from clearhead.biology.dna import BASES, SPECIALS, UNKNOWN, kmer_vocabulary, kmers
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 

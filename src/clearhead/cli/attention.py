@@ -83,7 +83,7 @@ def _page(
 ) -> None:
     """A page with all attention maps, and saliency for comparison."""
     from clearhead.explain.attention import next_tokens
-    from clearhead.explain.saliency import as_map, saliency
+    from clearhead.explain.interpretability import as_map, saliency
     from clearhead.explain.view import AttentionView
 
     compared = as_map(saliency(translator.model, pair), maps[-1])

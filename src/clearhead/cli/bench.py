@@ -10,8 +10,8 @@ import typer
 from clearhead.cli.options import Device, ModelDirectory, Threads
 
 if TYPE_CHECKING:
-    from clearhead.compare.environment import Machine
     from clearhead.compare.results import Benchmark
+    from clearhead.compare.timing import Machine
 
 Only = Annotated[
     list[str] | None,
@@ -60,7 +60,7 @@ def training(
     device: Device = "cpu",
 ) -> None:
     """One training step on one batch, against every installed peer."""
-    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.training_benchmark import training_benchmark
     from clearhead.compare.workloads import describe_task, make_task
 
@@ -88,7 +88,7 @@ def epoch(
 
     Uses the tokenizer of --model.
     """
-    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.training_benchmark import epoch_benchmark
     from clearhead.compare.workloads import base_names, describe_config, read_epoch
     from clearhead.text import Tokenizer
@@ -122,7 +122,7 @@ def decoding(
     At batch 1, only an eighth of the lines is translated.
     """
     from clearhead.compare.decoding_benchmark import collect_engines, decoding_benchmarks
-    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.workloads import base_names, describe_config, open_model, read_sources
 
     machine = prepare_machine(threads)
@@ -149,7 +149,7 @@ def length(
 ) -> None:
     """The cost of a token as translations get longer."""
     from clearhead.compare import decoding_benchmark as bench
-    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.workloads import describe_config, make_config
     from clearhead.explain.plots.plot import kind_of
 
@@ -180,8 +180,8 @@ def limits(
     device: Device = "cpu",
 ) -> None:
     """Peak performance of this machine, and the share that training and decoding reach."""
-    from clearhead.compare.environment import prepare_machine
     from clearhead.compare.limits import arithmetic_benchmark, memory_benchmark
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.workloads import describe_task, make_task, open_model
 
     machine = prepare_machine(threads)

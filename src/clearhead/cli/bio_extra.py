@@ -25,7 +25,7 @@ def mutations(
 ) -> None:
     """Score every substitution of the first protein by masked marginals, without labels."""
     check_output(output)
-    from clearhead.biology.protein.mutations import RESIDUES, masked_marginals, score_of, table
+    from clearhead.biology.protein import RESIDUES, masked_marginals, score_of, table
     from clearhead.explain.plots.biology import draw_mutations
 
     predictor, records = actions.open_both(model, data, "protein", "")
@@ -50,7 +50,7 @@ def contacts(
 ) -> None:
     """Draw which pairs of positions of the first protein attend to each other."""
     from clearhead.biology.explaining import attention_of
-    from clearhead.biology.protein.contacts import contacts
+    from clearhead.biology.protein import contacts
     from clearhead.data.contacts import read_contacts
     from clearhead.explain.plots.biology import draw_contacts
 
@@ -70,7 +70,7 @@ def delete(
 ) -> None:
     """Delete a gene in silico; writes how far each cell's vector moves, 0 for no effect."""
     check_output(output)
-    from clearhead.biology.cells.deletion import deletion_shifts
+    from clearhead.biology.cells import deletion_shifts
 
     predictor, records = actions.open_both(model, data, "cells", "")
     shifts = deletion_shifts(predictor, records, gene)
@@ -84,7 +84,7 @@ def umap(
     picture: Picture,
 ) -> None:
     """Draw the cells' vectors in two dimensions, coloured by their labels (UMAP)."""
-    from clearhead.biology.cells.projection import draw_cells
+    from clearhead.biology.cells import draw_cells
 
     predictor, records = actions.open_both(model, data, "cells", "")
     draw_cells(predictor, records, picture)

@@ -47,8 +47,8 @@ def rnn(output: Output, data: Data = None, quick: Quick = False, threads: Thread
     Writes report.md, numbers.json and plots: time and memory by sentence length, gradients and
     recall by distance, BLEU by training time, cost of decoding. About ten minutes.
     """
-    from clearhead.compare.environment import prepare_machine
     from clearhead.compare.rnn.study import default_study, quick_study, run, write
+    from clearhead.compare.timing import prepare_machine
     from clearhead.data.corpus import open_pairs
 
     if data:
@@ -65,7 +65,7 @@ def width(output: Output, quick: Quick = False, threads: Threads = None) -> None
 
     Also DNABERT (768) and Geneformer (512 and 256). About seven minutes.
     """
-    from clearhead.compare.environment import prepare_machine
+    from clearhead.compare.timing import prepare_machine
     from clearhead.compare.width_report import write
     from clearhead.compare.width_study import default_study, quick_study, run
 

@@ -14,7 +14,7 @@ app = typer.Typer(
 @app.command("list")
 def list_corpora() -> None:
     """Show the corpora and data sets, their size and their licence."""
-    from clearhead.data.catalogue import CATALOGUE
+    from clearhead.data.download import CATALOGUE
 
     for name, corpus in CATALOGUE.items():
         print(f"{name:<12} {corpus.title}\n{'':<12} {corpus.pairs} {corpus.unit}, {corpus.size}")
@@ -31,8 +31,7 @@ def get(
     ] = Path("data"),
 ) -> None:
     """Download a corpus, verify and unpack it, and print the next command."""
-    from clearhead.data.catalogue import find_corpus
-    from clearhead.data.download import download_corpus
+    from clearhead.data.download import download_corpus, find_corpus
 
     corpus = find_corpus(name)
     spec = download_corpus(corpus, directory / name, _Progress())

@@ -10,6 +10,7 @@ import typer
 from clearhead.cli.options import (
     BatchTokens,
     BeamSize,
+    CheckCopies,
     Device,
     Engine,
     Ensemble,
@@ -77,6 +78,7 @@ def evaluate(
     batch_tokens: BatchTokens = 8192,
     source_lang: SourceLang = "en",
     target_lang: TargetLang = "fr",
+    check_copies: CheckCopies = None,
     ensemble: Ensemble = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -113,6 +115,8 @@ def evaluate(
         else:
             check_writable(kept)
             translator = _load(model, device, threads, engine, ensemble)
+            if check_copies is not None:
+                translator.check_copies = check_copies
             found = _translate(translator, examples.sources, search, kept)
         evaluation = compute_metrics(examples, found, other, translator, papers)
     system = _settings(model, ensemble, search, translator)

@@ -9,7 +9,7 @@ from clearhead.cli.options import ModelDirectory, Threads
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
-    from clearhead.export.targets import Target
+    from clearhead.export.exporting import Target
 
 
 To = Annotated[
@@ -46,7 +46,7 @@ def export(
     threads: Threads = None,
 ) -> None:
     """Export a model to CTranslate2, ONNX Runtime or transformers, and compare both."""
-    from clearhead.export.targets import check_precision, find_target
+    from clearhead.export.exporting import check_precision, find_target
 
     target = find_target(to)
     precision = check_precision(target, precision)
@@ -69,8 +69,7 @@ def export(
 
 
 def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
-    from clearhead.export.exporting import quiet
-    from clearhead.export.targets import engine_of
+    from clearhead.export.exporting import engine_of, quiet
     from clearhead.export.verify import sentences, verify
     from clearhead.models import Transformer
     from clearhead.text import Tokenizer

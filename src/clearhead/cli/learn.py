@@ -29,7 +29,7 @@ def watch(context: typer.Context) -> None:
     """Learn the Transformer: without a verb, check an exercise whenever its file is saved."""
     if context.invoked_subcommand is not None:
         return
-    from clearhead.learn.client import grader
+    from clearhead.learn.client import Grader
     from clearhead.learn.folder import find_folder
     from clearhead.learn.session import Session
     from clearhead.learn.watch import Watch
@@ -39,7 +39,7 @@ def watch(context: typer.Context) -> None:
         raise UserError(
             "watch mode needs a terminal; run `clearhead learn check` after each change instead"
         )
-    with grader() as one:
+    with Grader() as one:
         Watch(Session(folder, one)).run()
 
 
@@ -70,13 +70,13 @@ def check(
     json: Json = False,
 ) -> None:
     """Check one exercise and name the mistake."""
-    from clearhead.learn.client import grader
+    from clearhead.learn.client import Grader
     from clearhead.learn.folder import find_folder, read_file
     from clearhead.learn.manifest import course
     from clearhead.learn.report import exercism
     from clearhead.learn.session import Session, check_text, describe, reveal
 
-    with grader() as one:
+    with Grader() as one:
         one.start()  # loads while the rest is read
         if file is not None:
             if name is None:
@@ -130,12 +130,12 @@ def solution(
 @app.command("test-out")
 def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number.")]) -> None:
     """Skip a chapter by passing its hardest exercises."""
-    from clearhead.learn.client import grader
+    from clearhead.learn.client import Grader
     from clearhead.learn.session import Session, test_out_exercises
 
     names = [exercise.name for exercise in test_out_exercises(chapter)]
     folder = _session().folder
-    with grader() as one:
+    with Grader() as one:
         reports = Session(folder, one).test_out(chapter)
     for report in reports:
         print(f"{report.exercise}: {report.lines()[0]}")
@@ -163,7 +163,7 @@ def export(
 
 @app.command()
 def certificate(
-    text: Annotated[str, typer.Argument(help="An English sentence.")] = "A man rides a bicycle.",
+    text: Annotated[str, typer.Argument(help="An English sentence.")] = "A woman reads a book.",
     name: Annotated[str, typer.Option(help="Your name, to appear on the page.")] = "",
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
         "certificate.html"
@@ -176,7 +176,7 @@ def certificate(
     session = _session()
     proof = pages.prove(pages.learners_blocks(session), text)
     atomic_write(output, pages.certificate(session, proof, name))
-    print("\n".join([*proof.lines, proof.translation]))
+    print("\n".join([*map(str, proof.blocks), proof.translation]))
     print(f"{output}: {session.done()} exercises done")
 
 

@@ -21,6 +21,14 @@ Ensemble = Annotated[
     list[str] | None,
     typer.Option(help="A further model of an ensemble, with the same tokenizer; may be repeated."),
 ]
+CheckCopies = Annotated[
+    bool | None,
+    typer.Option(
+        "--check-copies/--no-check-copies",
+        help="Search again where a translation lacks a name, number, URL, code or emoji.",
+        show_default="with the shipped translator",
+    ),
+]
 
 # The texts
 Output = Annotated[

@@ -8,6 +8,7 @@ import typer
 from clearhead.cli.options import (
     BatchTokens,
     BeamSize,
+    CheckCopies,
     Device,
     Engine,
     Ensemble,
@@ -88,6 +89,7 @@ def translate(
     format: Format = "text",
     scores: Scores = False,
     mark_doubt: MarkDoubt = False,
+    check_copies: CheckCopies = None,
     alignments: Alignments = False,
     alignment_layer: AlignmentLayer = None,
     batch_tokens: BatchTokens = 8192,
@@ -124,8 +126,17 @@ def translate(
             pour(write_both(with_blocks, text_chunks(text, input, HINT), model, options), output)
             return
         translator = Translator.from_pretrained(
-            model, device, threads, split, long_input == "refuse", precision, ensemble or (), engine
+            model,
+            device,
+            threads,
+            split_sentences=split,
+            refuse_long=long_input == "refuse",
+            precision=precision,
+            others=ensemble or (),
+            engine=engine,
         )
+        if check_copies is not None:
+            translator.check_copies = check_copies
         shown = Shown(scores, alignments, mark_doubt)
         write = Writer(translator, options, format, shown, alignment_layer)
         pour(map(write, windows(text_chunks(text, input, HINT))), output)

@@ -27,9 +27,17 @@ from clearhead.compare.decoding_engines import (
     generate_engines,
     own_engines,
 )
-from clearhead.compare.environment import is_installed, select, skipped
 from clearhead.compare.results import Benchmark, Comparison, distinct
-from clearhead.compare.timing import Candidate, Measurements, Progress, fastest, measure
+from clearhead.compare.timing import (
+    Candidate,
+    Measurements,
+    Progress,
+    fastest,
+    is_installed,
+    measure,
+    select,
+    skipped,
+)
 from clearhead.compare.workloads import BenchmarkModel, Ids, first_token
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
-from clearhead.compare.environment import library
+from clearhead.compare.timing import library
 from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length, before_eos
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.choice import missing_library
@@ -19,8 +19,7 @@ from clearhead.decoding.engine import Engine as OwnEngine
 from clearhead.decoding.native import NativeEngine
 from clearhead.decoding.precision import kept_threads
 from clearhead.decoding.readable import padded
-from clearhead.export.exporting import export, quiet
-from clearhead.export.targets import TARGETS
+from clearhead.export.exporting import TARGETS, export, quiet
 from clearhead.models import TransformerConfig
 
 CLEARHEAD, CTRANSLATE2, GENERATE = "clearhead", "ctranslate2", "transformers generate"

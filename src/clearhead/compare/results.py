@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from clearhead.compare.environment import Machine
-from clearhead.compare.timing import Measurement, Measurements, Summary, ratio, summarize
+from clearhead.compare.timing import Machine, Measurement, Measurements, Summary, ratio, summarize
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 

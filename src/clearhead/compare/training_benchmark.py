@@ -19,9 +19,17 @@ import torch
 from torch import nn
 
 from clearhead.compare import didactic
-from clearhead.compare.environment import is_installed, select, skipped
 from clearhead.compare.results import Benchmark, Comparison, distinct
-from clearhead.compare.timing import Candidate, Measurements, Progress, fastest, measure
+from clearhead.compare.timing import (
+    Candidate,
+    Measurements,
+    Progress,
+    fastest,
+    is_installed,
+    measure,
+    select,
+    skipped,
+)
 from clearhead.compare.training_peers import Marian, TorchTransformer, XTransformer, peer_loss
 from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, EpochTask, TrainingTask
 from clearhead.data.batching import BatchPlan, TokenBatches

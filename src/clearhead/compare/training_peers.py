@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import PositionalEncoding, shift_right
-from clearhead.compare.environment import library
+from clearhead.compare.timing import library
 from clearhead.models import TransformerConfig
 
 

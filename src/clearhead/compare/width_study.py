@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 import torch
 
 from clearhead.blocks import decoder_mask, padding_mask
-from clearhead.compare.environment import Machine
 from clearhead.compare.rnn.costs import activation_bytes, batch_of, train_step
 from clearhead.compare.rnn.findings import CurvePoint
 from clearhead.compare.rnn.training import (
@@ -26,7 +25,7 @@ from clearhead.compare.rnn.training import (
     TranslationTask,
 )
 from clearhead.compare.rnn.translator import transformer_config
-from clearhead.compare.timing import Candidate, Progress, measure, median_rate
+from clearhead.compare.timing import Candidate, Machine, Progress, measure, median_rate
 from clearhead.compare.workloads import matrix_flop
 from clearhead.models import Transformer, TransformerConfig, count_parameters
 from clearhead.models.bert import Bert, BertConfig

@@ -21,9 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from clearhead.data.huggingface import HuggingFacePairs, parse_name
-from clearhead.data.jsonl import JsonlPairs
-from clearhead.data.pairs import JoinedPairs, Pair, Pairs
-from clearhead.data.plain_text import AlignedPairs, TsvPairs
+from clearhead.data.pairs import AlignedPairs, JoinedPairs, JsonlPairs, Pair, Pairs, TsvPairs
 from clearhead.data.tmx import TmxPairs
 from clearhead.errors import UserError
 

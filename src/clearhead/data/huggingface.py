@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from clearhead.data.jsonl import pair_from_record
-from clearhead.data.pairs import Pair, Pairs
+from clearhead.data.pairs import Pair, Pairs, pair_from_record
 from clearhead.errors import UserError
 
 SPLITS = ("train", "validation", "valid", "dev", "test")

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clearhead.data.jsonl import parse_json
 from clearhead.data.lines import read_lines
-from clearhead.data.pairs import is_blank
+from clearhead.data.pairs import is_blank, parse_json
 from clearhead.errors import UserError
 
 KINDS = (".csv", ".tsv", ".jsonl")

@@ -129,29 +129,38 @@ def _assignments(own: Shapes, wanted: Shapes) -> list[Assignment]:
     some = {n: s for n, s in wanted.items() if not n.endswith("bias") or _meaning(n) in meanings}
     no_bias = {name: shape for name, shape in wanted.items() if not name.endswith("bias")}
     vectors = {name: (1,) if len(shape) == 1 else shape for name, shape in wanted.items()}
-    for shapes in (wanted, some, no_bias, vectors):
-        found: list[Assignment] = []
-        for one in islice(_orders(own, shapes), 4 * MOST_WAYS):
-            if one not in found:
-                found.append(one)
-        if found:
-            return found[:MOST_WAYS]
-    return []
+    orders = _first_fitting(*(_orders(own, s) for s in (wanted, some, no_bias, vectors)))
+    found: list[Assignment] = []
+    for one in islice(orders, 4 * MOST_WAYS):
+        if one not in found:
+            found.append(one)
+    return found[:MOST_WAYS]
+
+
+def _first_fitting(*every: Iterator[Assignment]) -> Iterator[Assignment]:
+    """The assignments of the first iterator that has any."""
+    for assignments in every:
+        if (first := next(assignments, None)) is not None:
+            yield from chain([first], assignments)
+            return
 
 
 def _orders(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
+    """By their names as far as they are known, else by their shapes."""
     by_meaning = {_meaning(name): name for name in wanted}
-    named = {name: by_meaning.get(_meaning(name), "") for name in own}
-    if len(named) == len(wanted) and {m: own[n] for n, m in named.items()} == wanted:
-        yield {name: (theirs,) for name, theirs in named.items()}
-        return
-    modules = _by_module(own, wanted)
-    if first := next(modules, None):
-        yield from chain([first], modules)
-        return
-    yield from _by_shape(own, wanted)
-    if fused := _fused(own, wanted):
-        yield fused
+    named = {by_meaning.get(_meaning(name), ""): name for name in own}
+    known = {name: (theirs,) for theirs, name in named.items() if wanted.get(theirs) == own[name]}
+    rest = {name: shape for name, shape in own.items() if name not in known}
+    left = {name: shape for name, shape in wanted.items() if (name,) not in known.values()}
+    completed = ({**known, **others} for others in _by_form(rest, left))
+    return _first_fitting(completed, _by_form(own, wanted))
+
+
+def _by_form(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
+    """Whole modules if these fit (a bias stays with its weight), else parameters, also fused."""
+    modules = _by_unit(_modules(own), _modules(wanted), own, wanted)
+    single = _by_unit([[name] for name in own], [[name] for name in wanted], own, wanted)
+    return _first_fitting(modules, chain(single, _fused(own, wanted)))
 
 
 def _meaning(name: str) -> str:
@@ -160,14 +169,14 @@ def _meaning(name: str) -> str:
     return ".".join(sorted(SYNONYMS.get(p, p) for p in parts if p not in NOISE))
 
 
-def _by_module(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
-    """Modules with the same shapes in every order; a bias stays with its weight."""
-    mine, theirs = _modules(own), _modules(wanted)
-    kinds = sorted({tuple(own[n] for n in names) for names in mine})
+def _by_unit(
+    mine: list[list[str]], theirs: list[list[str]], own: Shapes, wanted: Shapes
+) -> Iterator[Assignment]:
+    """Units with the same shapes in every order."""
+    kinds = sorted({tuple(own[n] for n in unit) for unit in mine})
     units = [[m for m in mine if tuple(own[n] for n in m) == kind] for kind in kinds]
     fitting = [[m for m in theirs if tuple(wanted[n] for n in m) == kind] for kind in kinds]
-    same = [len(a) == len(b) for a, b in zip(units, fitting, strict=True)]
-    if len(mine) != len(theirs) or not all(same):
+    if len(mine) != len(theirs) or [*map(len, units)] != [*map(len, fitting)]:
         return
     for choice in product(*map(permutations, fitting)):
         pairs = zip(chain(*units), chain(*choice), strict=True)
@@ -185,29 +194,19 @@ def _modules(shapes: Shapes) -> list[list[str]]:
     ]
 
 
-def _by_shape(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
-    if sorted(own.values()) != sorted(wanted.values()):
-        return
-    kinds = sorted(set(own.values()))
-    mine = [[name for name in own if own[name] == kind] for kind in kinds]
-    orders = [permutations(n for n in wanted if wanted[n] == kind) for kind in kinds]
-    for choice in product(*orders):
-        pairs = zip(chain(*mine), chain(*choice), strict=True)
-        yield {name: (theirs,) for name, theirs in pairs}
-
-
-def _fused(own: Shapes, wanted: Shapes) -> Assignment | None:
+def _fused(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
     """In order of registration, each slot takes as many matrices (or vectors) as fill its rows."""
-    left, found = list(wanted), {}
+    left, found = list(wanted), Assignment()
     for name, shape in own.items():
         same = [n for n in left if len(wanted[n]) == len(shape) and wanted[n][1:] == shape[1:]]
         counts = range(1, len(same) + 1)
         rows = [sum(wanted[n][0] for n in same[:count]) for count in counts]
         if shape[0] not in rows:
-            return None
+            return
         found[name] = tuple(same[: rows.index(shape[0]) + 1])
         left = [n for n in left if n not in found[name]]
-    return found if not left else None
+    if not left:
+        yield found
 
 
 def _listing(shapes: Mapping[str, Shape]) -> str:

@@ -1,23 +1,37 @@
-"""The inside of the restricted process: load an answer, run the probe, send what is seen."""
+"""The inside of the restricted process: load an answer, run the probe, send what is seen.
+
+An answer runs in the process of the probe, and the library's source is public, so that a copy of
+it cannot be told from an answer. But nothing that was not written passes: an import, an empty
+subclass or a call of the library's own function is refused.
+"""
 
 import ast
+import inspect
 import json
+import linecache
 import os
+import sys
 import warnings
+from collections.abc import Callable
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn, ParamSpec, cast
 
 import torch
 
-from clearhead.learn.failures import failure, open_blanks, syntax_error
-from clearhead.learn.hidden import hide
-from clearhead.learn.manifest import Exercise, course
+import clearhead
+from clearhead.learn.failures import failure, open_blanks
+from clearhead.learn.manifest import Exercise, course, subject
 from clearhead.learn.observe import load_text, names_of, observe, probe_of
 from clearhead.learn.run import Run
-from clearhead.learn.sandbox import restrict
+from clearhead.learn.sandbox import COURSE, allow_more_time, restrict
+from clearhead.learn.source import address_name
 from clearhead.learn.texts import solution
 
 FILENAME = "your answer"
+P = ParamSpec("P")
 
 
 def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> None:
@@ -27,28 +41,76 @@ def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> 
     hide(exercise)
     restrict(folder, output)
     warnings.simplefilter("ignore")
-    result = run_answer(text, exercise)
+    result = run_answer(text, exercise, allow_more_time)
     with os.fdopen(output, "w", encoding="utf-8") as stream:
         json.dump(result, stream)
 
 
-def run_answer(text: str, exercise: Exercise) -> dict[str, Any]:
+def hide(exercise: Exercise) -> None:
+    """Hide from this process what an answer could copy instead of computing it, for good."""
+    for path in exercise.asked_paths():
+        _disable(exercise.subject, path)
+    _empty(names_of(exercise.subject))
+    linecache.clearcache()
+    for name in [n for n in sys.modules if n == COURSE or n.startswith(COURSE + ".")]:
+        del sys.modules[name]
+    sys.modules.pop("__main__", None)
+    vars(clearhead).pop("learn", None)
+
+
+def _disable(subject_name: str, path: str) -> None:
+    """Let the library's own version of what an exercise asks for raise an error."""
+    first, _, rest = path.partition(".")
+    address = next((a for a in subject(subject_name).source if address_name(a) == first), "")
+    module, _, inside = address.partition(":")
+    if not inside:  # a reference of the course, which cannot be imported
+        return
+    *owners, name = filter(None, [*inside.partition("(")[0].split("."), rest])
+    owner = reduce(getattr, owners, import_module(module))
+    found = inspect.getattr_static(owner, name)
+    if isinstance(found, FunctionType) and not owners:  # other modules may have its name, too
+        found.__code__ = _without_body(found).__code__
+    else:
+        setattr(owner, name, staticmethod(_without_body(getattr(owner, name))))
+
+
+def _empty(reference: dict[str, Any]) -> None:
+    """Leave of the reference what a run needs: constructors, signatures, names of values."""
+    own = {n: v for n, v in reference.items() if getattr(v, "__module__", "") == "answer"}
+    classes = [value for value in own.values() if isinstance(value, type)]
+    for one in classes:
+        for method in [
+            m for m in vars(one) if not m.startswith("__") and callable(getattr(one, m))
+        ]:
+            setattr(one, method, _without_body(getattr(one, method)))
+    if not classes:  # else a constructor may call the functions
+        reference.update({name: _without_body(value) for name, value in own.items()})
+    for name, value in reference.items():
+        if isinstance(value, int | float | str | tuple) and not name.startswith("_"):
+            reference[name] = type(value)()
+
+
+def _without_body(function: Callable[P, Any]) -> FunctionType:
+    """A function of the same signature that raises an error; it refers to no other name."""
+
+    def absent(*args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        raise LookupError("this calls the library's own version of it; write it yourself")
+
+    vars(absent)["__signature__"] = inspect.signature(function)
+    return cast(FunctionType, absent)
+
+
+def run_answer(
+    text: str, exercise: Exercise, before_order: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """Every case, in every order of weights that fits, or the error that prevents it."""
-    try:
-        ast.parse(text, FILENAME)
-    except SyntaxError as error:
-        if blank := open_blanks(text):
-            return {"failed": {"error": blank, "type": "Blank", "line": 0}}
-        return {"failed": syntax_error(error)}
-    except (ValueError, RecursionError, MemoryError) as error:
-        return {"failed": failure(error, FILENAME)}
     if blank := open_blanks(text):
-        return {"failed": {"error": blank, "type": "Blank", "line": 0}}
+        return {"failed": {"error": blank}}
     try:
         names = vars(load_text(text, FILENAME))
     except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt
         return {"failed": failure(error, FILENAME)}
-    return run_names(completed(names, exercise), exercise.subject)
+    return run_names(completed(names, exercise), exercise.subject, before_order)
 
 
 def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
@@ -74,11 +136,14 @@ def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
     return names
 
 
-def run_names(names: dict[str, Any], subject_name: str) -> dict[str, Any]:
+def run_names(
+    names: dict[str, Any], subject_name: str, before_order: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """The records of every order of weights, and the biases that the answer does not have."""
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
     while order < ways:
+        before_order()
         records = []
         for sizes in probe_of(subject_name).cases:
             run = Run(names, names_of(subject_name), sizes, torch.float32, order)

@@ -14,21 +14,12 @@ from pathlib import Path
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.learn.manifest import course
-from clearhead.learn.notebooks import text_of
-from clearhead.learn.notebooks.lessons import (
-    executed,
-    is_current,
-    lesson_sources,
-    with_stored_outputs,
-)
-from clearhead.learn.notebooks.problem_sets import file_stem, nbgrader_source, problem_set
+from clearhead.learn.notebooks import lessons, problem_sets, text_of
 
 DEFAULT = {
-    "lessons": "book/lessons",
-    "sets": "book/problem_sets",
-    "solved": "solved",
-    "nbgrader": "source",
-}
+    "lessons": "book/lessons", "sets": "book/problem_sets",
+    "solved": "solved", "nbgrader": "source",
+}  # fmt: skip
 
 
 def write_lessons(folder: Path, everything: bool) -> Iterator[Path]:
@@ -36,29 +27,25 @@ def write_lessons(folder: Path, everything: bool) -> Iterator[Path]:
 
     A lesson is executed unless only its text has changed.
     """
-    for source in lesson_sources():
+    for source in lessons.lesson_sources():
         target = folder / f"{source.stem}.ipynb"
-        if everything or not is_current(source, target):
-            kept = None if everything else with_stored_outputs(source, target)
-            atomic_write(target, text_of(kept or executed(source)))
+        if everything or not lessons.is_current(source, target):
+            kept = None if everything else lessons.with_stored_outputs(source, target)
+            atomic_write(target, text_of(kept or lessons.executed(source)))
             yield target
 
 
-def write_sets(folder: Path, solved: bool) -> Iterator[Path]:
-    """One notebook for each part."""
+def write_sets(folder: Path, edition: str) -> Iterator[Path]:
+    """One notebook for each part; nbgrader expects each in a folder of its name."""
     for number in range(1, len(course().parts) + 1):
-        target = folder / f"{file_stem(number)}.ipynb"
-        atomic_write(target, text_of(problem_set(number, solved)))
+        stem = problem_sets.file_stem(number)
+        target = (folder / stem if edition == "nbgrader" else folder) / f"{stem}.ipynb"
+        if edition == "nbgrader":
+            content = problem_sets.nbgrader_source(number)
+        else:
+            content = problem_sets.problem_set(number, edition == "solved")
+        atomic_write(target, text_of(content))
         yield target
-
-
-def write_nbgrader(folder: Path) -> Iterator[Path]:
-    """One assignment for each part: `part_1_…/part_1_….ipynb`, as nbgrader expects in `source`."""
-    for number in range(1, len(course().parts) + 1):
-        stem = file_stem(number)
-        (folder / stem).mkdir(exist_ok=True)
-        atomic_write(folder / stem / f"{stem}.ipynb", text_of(nbgrader_source(number)))
-        yield folder / stem / f"{stem}.ipynb"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,15 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="execute up-to-date lessons, too")
     options = parser.parse_args(arguments)
     folder = options.output or Path(DEFAULT[options.what])
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        if options.what == "lessons":
-            written = write_lessons(folder, options.all)
-        elif options.what == "nbgrader":
-            written = write_nbgrader(folder)
-        else:
-            written = write_sets(folder, solved=options.what == "solved")
-        for path in written:
+        made = write_lessons(folder, options.all)
+        for path in made if options.what == "lessons" else write_sets(folder, options.what):
             print(path, flush=True)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -3,21 +3,18 @@
 import contextlib
 import json
 import os
-import queue
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
+from typing import Self
 
 from clearhead.errors import UserError
 from clearhead.learn.manifest import Exercise
 from clearhead.learn.report import Report
 
-START_SECONDS = 60.0  # to load PyTorch on a busy machine
-ANSWER_SECONDS = 90.0
+# On a busy machine; a process that has ended is noticed at once.
+START_SECONDS, ANSWER_SECONDS = 300.0, 600.0
 # A read-only file system and no network; /tmp is where answers run.
 BUBBLEWRAP = (
     "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
@@ -30,14 +27,19 @@ class Grader:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
-        self._lines: queue.Queue[str] = queue.Queue()
         self._ready = False
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def start(self) -> None:
-        """Start the process without waiting for it."""
+        """Start the process without waiting for it; inside bubblewrap, if it is installed."""
         if self._process is None or self._process.poll() is not None:
-            self.close()
-            self._launch(_isolated())
+            bubblewrap = shutil.which("bwrap")
+            self._launch((bubblewrap, *BUBBLEWRAP) if bubblewrap else ())
 
     def grade(self, exercise: Exercise, text: str) -> Report:
         """The report on one answer; a process that dies or hangs is reported and replaced."""
@@ -47,8 +49,8 @@ class Grader:
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            return Report.from_dict(json.loads(self._lines.get(timeout=ANSWER_SECONDS)))
-        except (OSError, queue.Empty, ValueError, KeyError, TypeError):
+            return Report.from_dict(json.loads(self._line(ANSWER_SECONDS)))
+        except (OSError, ValueError, KeyError, TypeError):
             self.close()
             return Report(exercise.name, error="this answer stopped the grading process")
 
@@ -56,11 +58,8 @@ class Grader:
         """End the process."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
+            with contextlib.suppress(OSError), self._process:  # closes its streams, and waits
+                pass
         self._process, self._ready = None, False
 
     def _wait_until_ready(self) -> None:
@@ -70,20 +69,26 @@ class Grader:
             UserError: the process does not start.
         """
         self.start()
-        if self._ready or self._says_ready():
-            return
-        self.close()
-        self._launch(())
-        if not self._says_ready():
+        self._ready = self._ready or bool(self._line(START_SECONDS))
+        if not self._ready:
+            self._launch(())
+            self._ready = bool(self._line(START_SECONDS))
+        if not self._ready:
             self.close()
             raise UserError("the grading process did not start; try `python -c 'import torch'`")
 
-    def _says_ready(self) -> bool:
-        with contextlib.suppress(queue.Empty):
-            self._ready = bool(self._lines.get(timeout=START_SECONDS))
-        return self._ready
+    def _line(self, seconds: float) -> str:
+        """The next line of the process; empty if it has ended, or is ended after so long."""
+        assert self._process is not None and self._process.stdout is not None
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            return self._process.stdout.readline()
+        finally:
+            timer.cancel()
 
     def _launch(self, prefix: tuple[str, ...]) -> None:
+        self.close()
         # -P: a file in this folder, perhaps a submission, must not take the place of a module.
         command = [*prefix, sys.executable, "-P", "-m", "clearhead.learn.worker"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
@@ -91,31 +96,3 @@ class Grader:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
             env=environment, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        self._lines, self._ready = queue.Queue(), False
-        assert self._process.stdout is not None
-        arguments = (self._process.stdout, self._lines)
-        threading.Thread(target=_copy_lines, args=arguments, daemon=True).start()
-
-
-def _copy_lines(source: IO[str], target: "queue.Queue[str]") -> None:
-    """Line after line; an empty string when the process has ended."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in source:
-            target.put(line)
-    target.put("")
-
-
-def _isolated() -> tuple[str, ...]:
-    """bubblewrap and its options, if it is installed."""
-    path = shutil.which("bwrap")
-    return (path, *BUBBLEWRAP) if path else ()
-
-
-@contextmanager
-def grader() -> Iterator[Grader]:
-    """A grader for a `with` statement."""
-    one = Grader()
-    try:
-        yield one
-    finally:
-        one.close()

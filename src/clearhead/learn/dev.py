@@ -4,22 +4,21 @@ The proof: shipped files fail, solutions pass, variants are distinguished.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from clearhead.errors import UserError
-from clearhead.learn.client import Grader, grader
+from clearhead.learn.client import Grader
 from clearhead.learn.manifest import (
     CODING,
     CONTENT,
     Exercise,
-    Subject,
-    Variant,
     course,
     subject,
     subject_names,
     texts,
 )
+from clearhead.learn.report import Report
 from clearhead.learn.texts import solution, starting_text, variant_text
 
 LONGEST_NAME = 31
@@ -46,11 +45,12 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
     found = Findings()
     start = time.perf_counter()
     subjects = [name for name in subject_names() if any(e.subject == name for e in exercises)]
-    with grader() as one:
+    with Grader() as one:
         for exercise in exercises:
-            _check_exercise(exercise, one, found)
+            problems = [*_of_entry(exercise), *_of_exercise(exercise, one)]
+            found.problems += [f"{exercise.name}: {problem}" for problem in problems]
         for name in subjects:
-            _check_subject(subject(name), one, found)
+            _check_subject(name, one, found)
     if not names:
         found.problems += _stray_files()
     coding = sum(e.kind in CODING for e in exercises)
@@ -62,78 +62,68 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
     return found.problems, found.lines
 
 
-def _check_exercise(exercise: Exercise, one: Grader, found: Findings) -> None:
-    name = exercise.name
-    _check_entry(exercise, found)
-    if exercise.kind == "written":
-        if not exercise.answer.strip() or not exercise.rubric:
-            found.problems.append(f"{name}: a written task needs an answer and a rubric")
-        return
-    try:
-        text = starting_text(exercise)
-    except UserError as error:
-        found.problems.append(f"{name}: {error}")
-        return
-    report = one.grade(exercise, text)
-    if report.passed:
-        found.problems.append(f"{name}: the file as shipped passes")
-    if exercise.kind == "bug" and sorted(m.name for m in report.mistakes) != sorted(exercise.bugs):
-        found.problems.append(f"{name}: its own bug is not recognised: {report}")
-    if exercise.kind in CODING and len(subject(exercise.subject).variants) < FEWEST_VARIANTS:
-        found.problems.append(f"{name}: fewer than {FEWEST_VARIANTS} wrong variants")
-
-
-def _check_entry(exercise: Exercise, found: Findings) -> None:
-    name = exercise.name
-    if len(name) > LONGEST_NAME or sum(e.name == name for e in course().exercises) > 1:
-        found.problems.append(f"{name}: the name is too long or not unique")
+def _of_entry(exercise: Exercise) -> Iterator[str]:
+    if len(exercise.name) > LONGEST_NAME or _names().count(exercise.name) > 1:
+        yield "the name is too long or not unique"
     if len(exercise.hints) != HINTS:
-        found.problems.append(f"{name}: expected {HINTS} hints (idea, formula, shape)")
+        yield f"expected {HINTS} hints (idea, formula, shape)"
     answers = {"".join(blank.old.split()) for blank in exercise.blanks}
     for hint in exercise.hints:
         squeezed = "".join(hint.split())
         if any(answer in squeezed for answer in answers if len(answer) > 3):
-            found.problems.append(f"{name}: a hint contains the answer")
+            yield "a hint contains the answer"
+    if exercise.kind == "written" and not (exercise.answer.strip() and exercise.rubric):
+        yield "a written task needs an answer and a rubric"
+    if exercise.kind in CODING and len(subject(exercise.subject).variants) < FEWEST_VARIANTS:
+        yield f"fewer than {FEWEST_VARIANTS} wrong variants"
 
 
-def _check_subject(one_subject: Subject, one: Grader, found: Findings) -> None:
-    exercise = next(e for e in course().exercises if e.subject == one_subject.name)
-    report = one.grade(exercise, solution(one_subject.name))
-    if not report.passed:
-        found.problems.append(f"{one_subject.name}: its solution fails: {report}")
+def _names() -> list[str]:
+    return [exercise.name for exercise in course().exercises]
+
+
+def _of_exercise(exercise: Exercise, one: Grader) -> Iterator[str]:
+    if exercise.kind == "written":
         return
-    row = []
-    for variant in one_subject.variants:
-        found.variants += 1
-        named = _recognised_as(one_subject.name, variant, exercise, one, found)
-        right = named == (variant.same_as or variant.name)
-        row.append("." if right else "X")
-        if right:
-            found.recognised += 1
-        elif named:
-            found.confused += 1
-    found.lines.append(f"{one_subject.name:24} {report.score}; variants {''.join(row)}")
-
-
-def _recognised_as(
-    subject_name: str, variant: Variant, exercise: Exercise, one: Grader, found: Findings
-) -> str:
-    """The name that the grader gives to a variant; a problem is noted if it is another one."""
-    label = f"{subject_name}: variant {variant.name}"
     try:
-        report = one.grade(exercise, variant_text(subject_name, variant.name))
+        report = one.grade(exercise, starting_text(exercise))
     except UserError as error:
-        found.problems.append(f"{label}: {error}")
-        return ""
-    named = " + ".join(m.name for m in report.mistakes)
+        yield str(error)
+        return
     if report.passed:
-        found.problems.append(f"{label} passes every check")
-    elif named != (variant.same_as or variant.name):
-        found.problems.append(f"{label} is recognised as {named or 'nothing'}: {report}")
-    return named
+        yield "the file as shipped passes"
+    if exercise.kind == "bug" and sorted(m.name for m in report.mistakes) != sorted(exercise.bugs):
+        yield f"its own bug is not recognised: {report}"
 
 
-def _stray_files() -> Iterable[str]:
+def _check_subject(name: str, one: Grader, found: Findings) -> None:
+    exercise = next(e for e in course().exercises if e.subject == name)
+    report = one.grade(exercise, solution(name))
+    if not report.passed:
+        found.problems.append(f"{name}: its solution fails: {report}")
+        return
+    row = ""
+    for variant in subject(name).variants:
+        expected = variant.same_as or variant.name
+        try:
+            graded = one.grade(exercise, variant_text(name, variant.name))
+        except UserError as error:
+            graded = Report(exercise.name, error=str(error))
+        named = " + ".join(m.name for m in graded.mistakes)
+        found.variants += 1
+        found.recognised += named == expected
+        found.confused += named not in ("", expected)
+        row += "." if named == expected else "X"
+        if graded.passed:
+            found.problems.append(f"{name}: variant {variant.name} passes every check")
+        elif named != expected:
+            found.problems.append(
+                f"{name}: variant {variant.name} is recognised as {named or 'nothing'}: {graded}"
+            )
+    found.lines.append(f"{name:24} {report.score}; variants {row}")
+
+
+def _stray_files() -> Iterator[str]:
     """Content that no exercise uses."""
     used = set(subject_names())
     for path in (CONTENT / "subjects").iterdir():
@@ -152,7 +142,7 @@ def new_entry(name: str, chapter: int, subject_name: str) -> str:
     Raises:
         UserError: the name is taken or too long, or there is no such chapter or subject.
     """
-    if len(name) > LONGEST_NAME or any(e.name == name for e in course().exercises):
+    if len(name) > LONGEST_NAME or name in _names():
         raise UserError(f"{name} is taken or longer than {LONGEST_NAME} characters")
     if chapter not in course().chapters:
         raise UserError(f"there is no chapter {chapter}; chapters are {list(course().chapters)}")

@@ -1,9 +1,10 @@
-"""An exception of an answer, in words: its line, the wrong signature, the axes that do not fit."""
+"""What an exception of an answer says to the learner: one line, in the answer's own words."""
 
 import inspect
 import re
 import traceback
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from clearhead.learn.adopt import Misfit
@@ -18,21 +19,18 @@ Names = Mapping[str, Any]
 
 def open_blanks(text: str) -> str:
     """A message about the first blank that is not filled in, or nothing."""
-    lines = text.splitlines()
-    numbers = [i for i, line in enumerate(lines, start=1) if BLANK in line.partition("#")[0]]
-    code = [i for i in numbers if not _in_docstring(text, i)]
-    if not code:
+    found, in_docstring = [], False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if BLANK in line.partition("#")[0] and not in_docstring:
+            found.append(number)
+        in_docstring ^= line.count('"""') % 2 == 1
+    if not found:
         return ""
-    more = f" ({len(code)} lines have one)" if len(code) > 1 else ""
-    return f"line {code[0]}: the blank ____ is not filled in yet{more}"
+    more = f" ({len(found)} lines have one)" if len(found) > 1 else ""
+    return f"line {found[0]}: the blank ____ is not filled in yet{more}"
 
 
-def _in_docstring(text: str, line: int) -> bool:
-    before = "\n".join(text.splitlines()[: line - 1])
-    return before.count('"""') % 2 == 1
-
-
-def syntax_error(error: SyntaxError) -> Record:
+def _syntax_error(error: SyntaxError) -> Record:
     """The line and a caret, as Python itself shows them."""
     text = (error.text or "").rstrip("\n")
     caret = " " * (max(1, error.offset or 1) - 1) + "^"
@@ -43,7 +41,7 @@ def syntax_error(error: SyntaxError) -> Record:
 def failure(error: BaseException, filename: str, run: Run | None = None) -> Record:
     """The record of an exception: message, type, line of the answer."""
     if isinstance(error, SyntaxError) and error.filename == filename:
-        return syntax_error(error)
+        return _syntax_error(error)
     line = _line(error, filename)
     kind = "RuntimeError" if _of_torch(error) else type(error).__name__
     record = {"type": kind, "line": line, "raw": str(error)[:300]}
@@ -66,8 +64,7 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
         return "the memory limit was reached"
     if run is not None and isinstance(error, TypeError) and (text := _signature(words, run)):
         return text
-    explained = _explained(error, run, filename)
-    return f"{explained or ''}{type(error).__name__}: {words}"
+    return f"{_explained(error, run)}{type(error).__name__}: {words}"
 
 
 def _of_torch(error: BaseException) -> bool:
@@ -95,17 +92,14 @@ def _signature(words: str, run: Run) -> str:
 
 def _find(names: Names, path: str) -> Any:
     first, *rest = path.split(".")
-    value = names.get(first)
-    for part in rest:
-        value = getattr(value, part, None)
-    return value
+    return reduce(lambda value, part: getattr(value, part, None), rest, names.get(first))
 
 
 def _arguments(signature: inspect.Signature) -> str:
     return ", ".join(name for name in signature.parameters if name != "self")
 
 
-def _explained(error: BaseException, run: Run | None, filename: str) -> str:
+def _explained(error: BaseException, run: Run | None) -> str:
     """The tracer's explanation of a shape error: what met what, and the likely slip."""
     if run is None or run.last_call is None or not isinstance(error, RuntimeError | ValueError):
         return ""

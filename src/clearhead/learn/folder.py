@@ -41,9 +41,9 @@ class Progress:
             if table.pop("format") != FORMAT:
                 raise UserError(f"{path} was written by a later version; install that one")
             return Progress(**table)
+        except UserError:
+            raise
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            if isinstance(error, UserError):
-                raise
             raise UserError(
                 f"cannot read {path}: {error}; delete it and run `clearhead learn start "
                 f"{folder}` (your answers stay)"
@@ -79,7 +79,6 @@ def find_folder(start: Path) -> Path:
 class Started:
     """What `start` did: files written, refreshed (never edited), and kept though outdated."""
 
-    folder: Path
     new: int
     refreshed: int
     outdated: tuple[str, ...]
@@ -94,12 +93,11 @@ def start(folder: Path) -> Started:
         UserError: the folder is not empty and has no progress file, or cannot be written.
     """
     known = (folder / FILE).is_file()
-    if not known and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        mine = folder.is_dir() and any(folder.glob(f"*/{course().exercises[0].name}.py"))
-        if not mine:
-            raise UserError(f"{folder} is not empty; give a new folder's name")
+    free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not (known or free or locate(folder, course().exercises[0]).is_file()):
+        raise UserError(f"{folder} is not empty; give a new folder's name")
     progress = Progress.load(folder) if known else Progress()
-    new, refreshed, outdated = 0, 0, []
+    new, refreshed, outdated = 0, 0, list[str]()
     for exercise in course().exercises:
         text, path = starting_text(exercise), locate(folder, exercise)
         if not path.exists():
@@ -115,16 +113,14 @@ def start(folder: Path) -> Started:
         progress.handed_out[exercise.name] = digest(text)
     atomic_write(folder / "README.md", texts()["readme"].format(file=FILE))
     progress.save(folder)
-    return Started(folder, new, refreshed, tuple(outdated))
+    return Started(new, refreshed, tuple(outdated))
 
 
 def locate(folder: Path, exercise: Exercise) -> Path:
     """The exercise's file; found by its name if the learner or an update moved it."""
     path = folder / file_name(exercise)
-    if not path.exists():
-        moved = sorted(folder.glob(f"*/{path.name}"))
-        return moved[0] if moved else path
-    return path
+    moved = [] if path.exists() else sorted(folder.glob(f"*/{path.name}"))
+    return moved[0] if moved else path
 
 
 def read_answer(folder: Path, exercise: Exercise) -> str:

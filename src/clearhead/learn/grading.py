@@ -30,7 +30,7 @@ NO_MISTAKE = {
     "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError", "LookupError",
     "Refused",
 }  # fmt: skip
-SECONDS_FOR_PAIRS = 2.0  # of processor time; the largest subject, 1,000 pairs, takes half of it
+SECONDS_FOR_PAIRS = 3.0  # of processor time; on a slow machine a pair takes 10 ms
 
 
 def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
@@ -53,10 +53,9 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     if not any(record.get("type") in NO_MISTAKE for record in records):
         mistakes = recognize(subject_name, records, adapted)
         mistakes = mistakes or by_effect(records, expected, list(cases))
-    errors = [record for record in records if "error" in record]
-    if len(errors) == len(records):  # the first one is enough
+    if all("error" in record for record in records):  # the first one is enough
         failures = tuple(Check(check.name, check.passed) for check in found)
-        error, line = errors[0]["error"], errors[0].get("line", 0)
+        error, line = records[0]["error"], records[0].get("line", 0)
         return Report(exercise, failures, mistakes, error, line)
     return Report(exercise, tuple(found), mistakes, matrices=_matrices(records, expected))
 
@@ -95,24 +94,27 @@ def _candidates(
     """Every variant, then the pairs whose first result can be that of the answer.
 
     A variant that leaves the first result as it is (it concerns masks, or dropout) leaves the
-    result of the other one.
+    result of the other one. The pairs that should change what the answer changes come first.
     """
-    names = [variant.name for variant in subject(subject_name).variants]
-    yield from ((name,) for name in names)
+    variants = subject(subject_name).variants
+    yield from ((variant.name,) for variant in variants)
     first = next((key for key in record if key not in ERROR_KEYS and not key.startswith(LAW)), "")
     right = known_record(0, subject_name, adapted=adapted)
-    by_name = {n: known_record(0, subject_name, n, adapted=adapted).get(first) for n in names}
-
-    def same(a: Any, b: Any) -> bool:
-        return not difference(a, b, {}, SLACK)
-
-    unchanged = {n for n in names if same(by_name[n], right.get(first))}
-    fitting = {n for n in names if same(record.get(first), by_name[n])}
-    apart = [v.name for v in subject(subject_name).variants if not v.same_as]
+    apart = [v.name for v in variants if not v.same_as]
+    seen = {name: known_record(0, subject_name, name, adapted=adapted) for name in apart}
+    fitting = {n for n in apart if not difference(record.get(first), seen[n].get(first), {}, SLACK)}
+    wrong, wanted = {n: _wrong(seen[n], right, SLACK) for n in apart}, _wrong(record, right, SLACK)
+    pairs = []
     for pair in combinations(apart, 2):
-        left = [name for name in pair if name not in unchanged]
+        left = [name for name in pair if first in wrong[name]]
         if len(left) == len(pair) or fitting.intersection(left or pair):
-            yield pair
+            pairs.append(pair)
+    yield from sorted(pairs, key=lambda pair: len(wanted ^ (wrong[pair[0]] | wrong[pair[1]])))
+
+
+def _wrong(record: Record, right: Record, slack: float = 0.0) -> set[str]:
+    """What differs from the reference."""
+    return {k for k, value in right.items() if not agrees({k: record.get(k)}, {k: value}, slack)}
 
 
 def by_effect(
@@ -124,21 +126,15 @@ def by_effect(
 
 
 def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) -> Iterator[str]:
-    wrong = [
-        {key for key, value in right.items() if not agrees({key: seen.get(key)}, {key: value})}
-        for seen, right in zip(records, expected, strict=True)
-    ]
+    wrong = [_wrong(seen, right) for seen, right in zip(records, expected, strict=True)]
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
     if any("inplace operation" in str(record.get("raw")) for record in records):
         yield "input-changed-in-place"
     if any(record.get(DETERMINISTIC, True) is not True for record in records):
         yield "random-in-evaluation"
-    if (
-        every
-        and not failed
-        and all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
-    ):
+    gradients = all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
+    if every and not failed and gradients:
         yield "gradient-cut"
     if UNCHANGED in every and all(key.startswith(("gradient of ", LAW)) for key in every):
         yield "input-changed-in-place"
@@ -154,23 +150,15 @@ def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) 
 def _transposed(records: list[Record], expected: list[Record], wrong: set[str]) -> bool:
     """Whether every wrong output is the expected one transposed."""
     keys = [k for k in wrong if not k.startswith(("gradient of ", LAW))]
-    pairs = [
-        (seen.get(k), right.get(k))
-        for seen, right in zip(records, expected, strict=True)
-        for k in keys
-    ]
-    return bool(pairs) and all(_is_transpose(a, e) for a, e in pairs)
+    cases = zip(records, expected, strict=True)
+    return bool(keys) and all(_is_transpose(a.get(k), e.get(k)) for a, e in cases for k in keys)
 
 
 def _is_transpose(actual: Any, expected: Any) -> bool:
     if not isinstance(actual, Typed) or not isinstance(expected, Typed):
         return False
-    a, e = actual.tensor, expected.tensor
-    return (
-        e.dim() > 1
-        and a.shape == e.mT.shape
-        and bool(((a.double() - e.double().mT).abs() < 1e-4).all())
-    )
+    a, e = actual.tensor.double(), expected.tensor.double()
+    return e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
 
 
 def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:
@@ -179,8 +167,7 @@ def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[
         for key, right in theirs.items():
             for a, e in zip(flat_tensors(mine.get(key)), flat_tensors(right), strict=False):
                 if a.tensor.shape == e.tensor.shape and e.tensor.dim() >= 2 and a != e:
-                    pair = (e.tensor, a.tensor)
-                    return tuple(_matrix(t) for t in pair)
+                    return _matrix(e.tensor), _matrix(a.tensor)
     return ()
 
 

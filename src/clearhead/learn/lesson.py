@@ -15,7 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from clearhead.errors import UserError
-from clearhead.explain.plots.themes import in_both_themes
+from clearhead.explain.plots.plot import in_both_themes
 from clearhead.learn.manifest import CONTENT, Exercise, course
 from clearhead.learn.source import source_lines
 from clearhead.plot_style import in_style

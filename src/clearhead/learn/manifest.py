@@ -46,9 +46,8 @@ class Subject:
         Raises:
             UserError: there is none.
         """
-        for variant in self.variants:
-            if variant.name == name:
-                return variant
+        if found := next((v for v in self.variants if v.name == name), None):
+            return found
         raise UserError(f"subject {self.name} has no variant {name}")
 
 
@@ -114,9 +113,8 @@ class Course:
         Raises:
             UserError: there is none; close names are suggested.
         """
-        for exercise in self.exercises:
-            if exercise.name == name:
-                return exercise
+        if found := next((e for e in self.exercises if e.name == name), None):
+            return found
         close = get_close_matches(name, [e.name for e in self.exercises], cutoff=0.5)
         did = f"did you mean {' or '.join(close)}? " if close else ""
         raise UserError(f"no exercise is called {name}; {did}`clearhead learn list` shows all")

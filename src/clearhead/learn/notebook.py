@@ -15,7 +15,7 @@ from typing import Any
 from clearhead.errors import UserError
 from clearhead.learn.answer import run_names
 from clearhead.learn.grading import grade
-from clearhead.learn.manifest import CONTENT, Exercise, course, subject, subject_names
+from clearhead.learn.manifest import CONTENT, Exercise, course, subject
 from clearhead.learn.report import Report
 from clearhead.learn.source import BLANK, address_name
 from clearhead.learn.texts import assess, model_answer
@@ -38,15 +38,10 @@ class Checked:
         return self.report.passed
 
     def _repr_html_(self) -> str:
-        return card(self.report, self.title, self._after_passing())
+        return card(self.report, self.title, self.after)
 
     def __repr__(self) -> str:
-        first, *rest = self.report.lines()
-        shown = [f"{self.title}: {first}", *rest, self._after_passing()]
-        return "\n".join(shown).rstrip()
-
-    def _after_passing(self) -> str:
-        return self.after if self.passed else ""
+        return f"{self.title}: {self.report}\n{self.after}".rstrip()
 
 
 def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) -> Checked:
@@ -62,29 +57,27 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     Raises:
         UserError: no exercise asks for an object of this name.
     """
-    found = course().exercise(exercise or answer) if isinstance(answer, str) else None
-    if found is None:
-        assert not isinstance(answer, str)
+    if isinstance(answer, str):
+        found = course().exercise(exercise or answer)
+    else:
         found = course().exercise(exercise) if exercise else exercise_for(answer.__name__)
     names = dict(_names(answer))
-    title = f"{course().number(found)} {found.title}"
     if found.kind == "written":
-        return _written(found, title, names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = run_names(names, found.subject)
-    report = grade(found.name, found.subject, json.loads(json.dumps(result)))
-    return Checked(title, report, found.key_idea)
+        text = str(names.get(variable_of(found), "")).replace(BLANK, "")
+        report, after = assess(found, text), model_answer(found)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = run_names(names, found.subject)
+        report = grade(found.name, found.subject, json.loads(json.dumps(result)))
+        after = found.key_idea
+    title = f"{course().number(found)} {found.title}"
+    return Checked(title, report, after if report.passed else "")
 
 
 def variable_of(exercise: Exercise) -> str:
     """The variable that holds the answer to a written task: `why_keys`."""
     return exercise.name.replace("-", "_")
-
-
-def _written(exercise: Exercise, title: str, names: dict[str, Any]) -> Checked:
-    text = str(names.get(variable_of(exercise), "")).replace(BLANK, "")
-    return Checked(title, assess(exercise, text), model_answer(exercise))
 
 
 def exercise_for(name: str) -> Exercise:
@@ -94,10 +87,9 @@ def exercise_for(name: str) -> Exercise:
         UserError: none does.
     """
     known: dict[str, Exercise] = {}
-    for subject_name in subject_names():
-        first = next(e for e in course().exercises if e.subject == subject_name)
-        for address in subject(subject_name).source:
-            known.setdefault(address_name(address), first)
+    for exercise in course().exercises:
+        for address in subject(exercise.subject).source if exercise.subject else ():
+            known.setdefault(address_name(address), exercise)
     if name not in known:
         raise UserError(f"no exercise asks for {name}; expected one of {', '.join(sorted(known))}")
     return known[name]
@@ -115,7 +107,8 @@ def _names(answer: object) -> dict[str, Any]:
 def card(report: Report, title: str, after: str = "") -> str:
     """The report as one HTML element; `after` is a text below it."""
     state = "good" if report.passed else "bad"
-    rows = [f'<h4>{escape(title)}: <span class="{state}">{escape(_headline(report))}</span></h4>']
+    headline = report.score if report.checks else "not checked"
+    rows = [f'<h4>{escape(title)}: <span class="{state}">{headline}</span></h4>']
     if not report.passed:
         rows += [f"<pre>{escape(line)}</pre>" for line in report.lines()[:1]]
     for mistake in report.mistakes:
@@ -127,12 +120,6 @@ def card(report: Report, title: str, after: str = "") -> str:
     rows += [f"<div class='after'>{escape(after)}</div>"] if after else []
     style = (CONTENT / "card.css").read_text(encoding="utf-8")
     return f"<style>{style}</style><div class='ch-card'>{''.join(rows)}</div>"
-
-
-def _headline(report: Report) -> str:
-    if report.passed or report.checks:
-        return report.score
-    return "not checked"
 
 
 def _item(name: str, passed: bool) -> str:
@@ -151,11 +138,12 @@ def _maps(matrices: tuple[list[list[float]], ...]) -> str:
 
 def _map(matrix: list[list[float]], name: str, largest: float) -> str:
     """Positive values in the accent colour, negative in orange, by their share of the largest."""
-    rows = "".join(f"<tr>{''.join(_cell(x, largest) for x in row)}</tr>" for row in matrix)
+    rows = "".join(f"<tr>{''.join(heat_cell(x, largest) for x in row)}</tr>" for row in matrix)
     return f"<table><caption>{name}</caption>{rows}</table>"
 
 
-def _cell(value: float, largest: float) -> str:
+def heat_cell(value: float, largest: float) -> str:
+    """A cell of a table, coloured by its share of the largest value."""
     share = min(100, round(100 * abs(value) / largest)) if value == value else 0
     colour = "var(--accent)" if value > 0 else "var(--negative)"
     style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"

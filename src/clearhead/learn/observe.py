@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from functools import cache
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -20,9 +21,6 @@ from clearhead.learn.texts import solution, variant_text
 
 Names = dict[str, Any]
 NONE: frozenset[str] = frozenset()
-
-_names: dict[tuple[str, ...], Names] = {}
-_records: dict[tuple[object, ...], Record] = {}
 
 
 class _TextLoader(InspectLoader):
@@ -59,39 +57,36 @@ def probe_of(subject_name: str) -> Probe:
     return PROBES[subject(subject_name).probe]
 
 
+@cache
 def names_of(subject_name: str, *variants: str) -> Names:
     """The names that the solution, or a wrong variant of it, defines."""
-    key = (subject_name, *variants)
-    if key not in _names:
-        text = variant_text(subject_name, *variants) if variants else solution(subject_name)
-        _names[key] = vars(load_text(text, f"<{' + '.join(key)}>"))
-    return _names[key]
+    text = variant_text(subject_name, *variants) if variants else solution(subject_name)
+    return vars(load_text(text, f"<{' + '.join((subject_name, *variants))}>"))
 
 
+@cache
 def known_record(
     case: int, subject_name: str, *variants: str, adapted: frozenset[str] = NONE
 ) -> Record:
     """What is seen of the solution, or of a wrong variant of it, on one case in float64."""
-    key = (case, subject_name, variants, adapted)
-    if key not in _records:
-        names, reference = names_of(subject_name, *variants), names_of(subject_name)
-        filename = f"<{' + '.join((subject_name, *variants))}>"
-        sizes = probe_of(subject_name).cases[case]
-        run = Run(names, reference, sizes, torch.float64, 0, adapted)
-        _records[key] = decode_record(observe(run, subject_name, filename))
-    return _records[key]
+    run = _exact_run(case, subject_name, names_of(subject_name, *variants), adapted)
+    filename = f"<{' + '.join((subject_name, *variants))}>"
+    return decode_record(observe(run, subject_name, filename))
+
+
+def _exact_run(case: int, subject_name: str, answer: Names, adapted: frozenset[str]) -> Run:
+    sizes = probe_of(subject_name).cases[case]
+    return Run(answer, names_of(subject_name), sizes, torch.float64, 0, adapted)
 
 
 def explains(
     case: int, subject_name: str, names: tuple[str, ...], target: Record, adapted: frozenset[str]
 ) -> bool:
     """Whether a combination of variants agrees with a record; it stops at the first difference."""
-    if (case, subject_name, names, adapted) in _records or len(names) == 1:
+    if len(names) == 1:
         return resembles(target, known_record(case, subject_name, *names, adapted=adapted))
-    text = variant_text(subject_name, *names)
-    answer = vars(load_text(text, f"<{' + '.join(names)}>"))
-    sizes = probe_of(subject_name).cases[case]
-    run = Run(answer, names_of(subject_name), sizes, torch.float64, 0, adapted)
+    text, filename = variant_text(subject_name, *names), f"<{' + '.join(names)}>"
+    run = _exact_run(case, subject_name, vars(load_text(text, filename)), adapted)
 
     def stop_early(name: str, value: Any) -> None:
         seen = {name: target[name]} if name in target else {}
@@ -101,7 +96,7 @@ def explains(
 
     run.on_seen = stop_early
     try:
-        record = observe(run, subject_name, f"<{' + '.join(names)}>")
+        record = observe(run, subject_name, filename)
     except _Differs:
         return False
     return resembles(target, decode_record(record))

@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
+from torch import Tensor
 
-from clearhead.blocks import look_ahead_mask, record_attention
+from clearhead.blocks import record_attention
 from clearhead.errors import UserError
+from clearhead.explain.attention import labels, sentence_pair
 from clearhead.learn.folder import locate, read_answer
 from clearhead.learn.manifest import CODING, CONTENT, Exercise, course
+from clearhead.learn.notebook import heat_cell
 from clearhead.learn.session import Session
-from clearhead.learn.swap import ARGUMENTS, Block, block_of, compare
+from clearhead.learn.swap import ARGUMENTS, Block, Swapped, block_of, compare
 from clearhead.learn.texts import answer_of, file_name
-from clearhead.models import Transformer
-from clearhead.text import BothLanguages
 from clearhead.translation import Translator
 from clearhead.translation.loading import find_model, load_translator
 
@@ -36,28 +38,37 @@ def portfolio(session: Session) -> str:
 def _attempt(session: Session, exercise: Exercise) -> str:
     path = locate(session.folder, exercise)
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    answer = f"<pre>{escape(text)}</pre>"
     if exercise.kind == "written":
-        text = answer_of(text)
-    state = session.progress.passed.get(exercise.name, "not passed yet")
+        answer = f"<p class='written'>{escape(_unwrapped(answer_of(text)))}</p>"
+    score = session.progress.passed.get(exercise.name)
+    state = f"<span class='{'good' if score else 'bad'}'>{score or 'not passed yet'}</span>"
     marks = session.progress.rubric.get(exercise.name, [])
     points = [f"{'✓' if ok else '✗'} {p}" for p, ok in zip(exercise.rubric, marks, strict=False)]
-    assessed = f"<p class='muted'>Self-assessment</p>{_list(points)}" if points else ""
+    assessed = "".join(f"<li>{escape(point)}</li>" for point in points)
     return _card(
         f"{course().number(exercise)} {exercise.title}",
-        f"<span class='good'>{escape(state)}</span> "
-        f"<span class='muted'>{escape(file_name(exercise))}</span>"
-        f"<pre>{escape(text)}</pre>{assessed}",
+        f"{state} <span class='muted'>{escape(file_name(exercise))}</span>{answer}"
+        + (f"<p class='muted'>Self-assessment</p><ul>{assessed}</ul>" if points else ""),
     )
+
+
+def _unwrapped(text: str) -> str:
+    """The lines of each paragraph joined: the page breaks them where it ends."""
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A sentence that the learner's blocks translated, and where the decoder looked."""
+    """A sentence that the learner's blocks translated, and where the decoder looked.
+
+    A block that does not keep `attention_scores` has no `weights`.
+    """
 
     source: str
     translation: str
     expected: str
-    lines: tuple[str, ...]
+    blocks: tuple[Swapped, ...]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     weights: tuple[tuple[float, ...], ...]
@@ -65,13 +76,10 @@ class Proof:
 
 def learners_blocks(session: Session) -> list[Block]:
     """The learner's class for each kind of block, from the last exercise passed that has it."""
-    passed = [
-        e
-        for e in reversed(course().exercises)
-        if e.kind in CODING and e.name in session.progress.passed
-    ]
-    found = {}
-    for exercise in passed:
+    found: dict[str, Block] = {}
+    for exercise in reversed(course().exercises):
+        if exercise.kind not in CODING or exercise.name not in session.progress.passed:
+            continue
         text = read_answer(session.folder, exercise)
         path = str(locate(session.folder, exercise).relative_to(session.folder))
         for name in re.findall(r"^class (\w+)\b", text, re.MULTILINE):
@@ -95,88 +103,72 @@ def prove(mine: Sequence[Block], source: str) -> Proof:
     def translate() -> list[str]:
         return Translator(model, tokenizer, engine="readable").translate([source])
 
-    expected, actual, lines = compare(model, translate, mine)
-    columns, rows, weights = attention_map(model, tokenizer, source, actual[0])
-    return Proof(source, actual[0], expected[0], tuple(lines), rows, columns, weights)
-
-
-def attention_map(
-    model: Transformer, tokenizer: BothLanguages, source: str, target: str
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[float, ...], ...]]:
-    """Source tokens, target tokens, and the cross-attention between them, heads averaged.
-
-    It is that of the decoder layer before the last. A block that does not keep
-    `attention_scores` has no map.
-    """
-    src = [*tokenizer.encode(source), tokenizer.eos_id]
-    tgt = tokenizer.encode_target(target)
-    inputs = torch.tensor([[model.config.bos_id, *tgt[:-1]]])
-    visible = torch.ones(1, 1, 1, len(src), dtype=torch.bool)
+    expected, actual, blocks = compare(model, translate, mine)
+    pair = sentence_pair(Translator(model, tokenizer, engine="readable"), source, actual[0])
+    rows, columns = (tuple(labels(tokenizer, ids)) for ids in (pair.written, pair.source))
     record_attention(model)
     with torch.no_grad():
-        model(torch.tensor([src]), inputs, visible, look_ahead_mask(inputs.shape[1]))
-    layers = getattr(model.decoder, "layers", [])
-    block = getattr(layers[-2], "cross_attention_block", None) if len(layers) > 1 else None
-    scores = getattr(block, "attention_scores", None)
-    if not isinstance(scores, torch.Tensor) or scores.dim() != 4:
-        return (), (), ()
-    weights = tuple(tuple(row) for row in scores[0].mean(0).tolist())
-    columns, rows = (tuple(map(tokenizer.piece, ids)) for ids in (src, tgt))
-    return columns, rows, weights
+        model(*pair.tensors(model))
+    scores = (getattr(module, "attention_scores", None) for module in model.decoder.modules())
+    maps = [s[0].mean(0) for s in scores if _is_cross_attention(s, len(rows), len(columns))]
+    weights = tuple(map(tuple, maps[-2:][0].tolist())) if maps else ()
+    return Proof(source, actual[0], expected[0], tuple(blocks), rows, columns, weights)
+
+
+def _is_cross_attention(scores: object, queries: int, keys: int) -> TypeGuard[Tensor]:
+    """Whether these are weights, (1, h, query, key), and not those of masked self-attention."""
+    if not isinstance(scores, Tensor) or scores.dim() != 4:
+        return False
+    return scores.shape[2:] == (queries, keys) and bool(scores.triu(1).any())
 
 
 def certificate(session: Session, proof: Proof, name: str = "") -> str:
     """The translation by the learner's blocks, her attention map, and what she built."""
     right = proof.translation == proof.expected
-    state = "good" if right else "bad"
-    note = "the same as with the library's blocks"
-    if not right:
-        note = f"the library's blocks: {proof.expected}"
+    note = "the same" if right else f"not the same: {proof.expected}"
     translated = _card(
-        "Translated by your own blocks",
+        "What do your blocks translate?",
         f"<p class='muted'>{escape(proof.source)}</p>"
-        f"<p class='big' lang='fr'>{escape(proof.translation)}</p>"
-        f"<span class='{state}'>{escape(note)}</span>",
+        f"<p class='big' lang='fr'>{escape(proof.translation)}</p>With the library's blocks: "
+        f"<span class='{'good' if right else 'bad'}'>{escape(note)}</span>",
     )
-    side = _card("Blocks that ran", _list(proof.lines)) + _card("Exercises", _chapters(session))
-    body = f"<div class='columns'><div>{translated}{_map(proof)}</div><div>{side}</div></div>"
+    chapters = "".join(
+        _row(f"{number}. {title}", f"{sum(map(session.is_done, inside))} of {len(inside)}")
+        for number, title in course().chapters.items()
+        if (inside := course().inside(number))
+    )
+    done = _card("Which exercises are done?", f"<ul class='rows two'>{chapters}</ul>")
+    times = (_row(b.name, f"{b.count} ×", b.filename, b.note) for b in proof.blocks)
+    ran = _card("Which of your blocks ran?", f"<ul class='rows two'>{''.join(times)}</ul>")
+    body = f"<div class='columns'><div>{translated}{_map(proof)}{done}</div><div>{ran}</div></div>"
     return _page(session, "The Transformer, block by block", f"{name} · " if name else "", body)
 
 
 def _map(proof: Proof) -> str:
     """The cross-attention as a table: one row for each French token."""
+    heading = "Which English tokens does each French token attend to?"
     if not proof.weights:
-        return _card("Attention map", "Your attention block keeps no attention_scores.")
-    head = "".join(f"<th scope='col'>{escape(token)}</th>" for token in proof.columns)
+        return _card(heading, "Not known: your attention block keeps no attention_scores.")
+    head = "".join(f"<th scope='col'><span>{escape(t)}</span></th>" for t in proof.columns)
     rows = "".join(
-        f"<tr><th scope='row'>{escape(token)}</th>{''.join(map(_cell, weights))}</tr>"
+        f"<tr><th scope='row'>{escape(token)}</th>{''.join(heat_cell(w, 1) for w in weights)}</tr>"
         for token, weights in zip(proof.rows, proof.weights, strict=True)
     )
     table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    heading = "Which English tokens does each French token attend to?"
-    return _card(heading, f"<div class='scroll' tabindex='0'>{table}</div>")
+    about = "Cross-attention of the decoder layer before the last, mean of the heads"
+    return _card(
+        heading, f"<div class='scroll' tabindex='0'>{table}</div><p class='muted'>{about}</p>"
+    )
 
 
-def _cell(weight: float) -> str:
-    colour = f"color-mix(in oklab,var(--accent) {round(60 * weight)}%,var(--surface))"
-    return f"<td style='background:{colour}'>{weight:.2f}</td>"
-
-
-def _chapters(session: Session) -> str:
-    """How many exercises of each chapter are done."""
-    lines = []
-    for number, title in course().chapters.items():
-        if inside := course().inside(number):
-            lines.append(f"{number}. {title}: {sum(map(session.is_done, inside))} of {len(inside)}")
-    return _list(lines)
+def _row(text: str, number: str, *below: str) -> str:
+    """One row of a list: a text, a number at the right, and remarks below the text."""
+    remarks = "".join(f"<small>{escape(line)}</small>" for line in below if line)
+    return f"<li><span>{escape(text)}{remarks}</span><span>{escape(number)}</span></li>"
 
 
 def _card(heading: str, body: str) -> str:
     return f"<section class='card'><h2>{escape(heading)}</h2>{body}</section>"
-
-
-def _list(lines: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def _page(session: Session, title: str, by: str, body: str) -> str:

@@ -147,8 +147,7 @@ class Run:
         """Seeded weights for the reference's own parameters, without those of its arguments."""
         block: nn.Module = self.reference[name](*args)
         shapes = {n: p.shape for n, p in block.named_parameters() if id(p) not in given}
-        state = {n: self._weights(shape) for n, shape in shapes.items()}
-        return {n: self._simplified(n, t) for n, t in state.items()}
+        return {n: self._simplified(n, self._weights(shape)) for n, shape in shapes.items()}
 
     def _simplified(self, name: str, weights: Tensor) -> Tensor:
         if name in self.adapted:
@@ -164,7 +163,8 @@ class Run:
         self.last_call = (function, inputs)
         leaves = [_leaf(value) for value in inputs]
         given = [leaf * 1 if _has_gradient(leaf) else leaf for leaf in leaves]
-        output = _seeded(function, *given)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed also visits every device
+        output = function(*given)
         self.last_call = None
         result = detached(output)
         self.seen[name] = result
@@ -205,9 +205,7 @@ class Run:
         found: tuple[Tensor | None, ...] = (None,) * len(parameters)
         if outputs:
             ones = [torch.ones_like(o) for o in outputs]
-            found = torch.autograd.grad(
-                outputs, parameters, ones, retain_graph=True, allow_unused=True
-            )
+            found = torch.autograd.grad(outputs, parameters, ones, True, allow_unused=True)
         missing = sum(gradient is None for gradient in found)
         self.law(TRAINED, not missing, f"{missing} of {len(found)} receive none")
 
@@ -229,11 +227,6 @@ def detached(value: Any) -> Any:
 def flat(value: Any) -> list[Any]:
     """The leaves of nested tuples."""
     return [x for v in value for x in flat(v)] if isinstance(value, list | tuple) else [value]
-
-
-def _seeded(function: Callable[..., Any], *inputs: Any) -> Any:
-    torch.default_generator.manual_seed(0)  # torch.manual_seed also visits every device
-    return function(*inputs)
 
 
 def _leaf(value: Any) -> Any:

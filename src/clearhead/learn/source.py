@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -28,12 +29,12 @@ class Edit:
 
 
 @cache
-def _module(name: str) -> tuple[str, ast.Module]:
+def _module(name: str) -> tuple[Path, str, ast.Module]:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise UserError(f"no module {name}; correct the address in the manifest or the lesson")
     text = Path(spec.origin).read_text(encoding="utf-8")
-    return text, ast.parse(text)
+    return Path(spec.origin), text, ast.parse(text)
 
 
 def excerpt(addresses: tuple[str, ...]) -> str:
@@ -47,13 +48,12 @@ def excerpt(addresses: tuple[str, ...]) -> str:
     """
     pieces, imports = [], []
     if len(addresses) == 1 and ":" not in addresses[0]:
-        return _module(addresses[0])[0]
-    paths = [address.partition(":")[2].partition("(")[0] for address in addresses]
+        return _module(addresses[0])[1]
     included = set(map(address_name, addresses))
-    for address, path in zip(addresses, paths, strict=True):
-        module, _, methods = address.partition(":")
-        kept = re.findall(r"\w+", methods.partition("(")[2])
-        piece = _definition_text(module, path, kept)
+    for address in addresses:
+        module, _, inside = address.partition(":")
+        path, _, methods = inside.partition("(")
+        piece = _definition_text(module, path, re.findall(r"\w+", methods))
         pieces.append(piece)
         imports += _imports(module, piece, included)
     head = "\n".join(_sorted_imports(imports))
@@ -67,13 +67,11 @@ def source_lines(address: str) -> tuple[str, int, list[str]]:
         UserError: there is no such module or definition.
     """
     module, _, path = address.partition(":")
-    text, tree = _module(module)
+    origin, text, tree = _module(module)
     node = definition(tree, path, address)
-    first, last = _first_line(node), node.end_lineno or node.lineno
-    spec = find_spec(module)
-    package = spec is not None and spec.submodule_search_locations is not None
-    file = module.replace(".", "/") + ("/__init__.py" if package else ".py")
-    return file, first, text.splitlines()[first - 1 : last]
+    first = _first_line(node)
+    depth = len(module.split(".")) + (origin.stem == "__init__")
+    return "/".join(origin.parts[-depth:]), first, text.splitlines()[first - 1 : node.end_lineno]
 
 
 def address_name(address: str) -> str:
@@ -82,7 +80,7 @@ def address_name(address: str) -> str:
 
 
 def _definition_text(module: str, path: str, kept: list[str]) -> str:
-    text, tree = _module(module)
+    _, text, tree = _module(module)
     node = definition(tree, path, f"{module}:{path}")
     lines = text.splitlines()
     static = isinstance(node, ast.FunctionDef) and bool(node.decorator_list) and "." in path
@@ -153,21 +151,12 @@ def _imports(module: str, piece: str, included: set[str]) -> list[str]:
     """Import lines for the names that a piece of a module uses and does not define."""
     tree = ast.parse(piece)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - included
-    _, whole = _module(module)
     found = []
-    for statement in whole.body:
-        if isinstance(statement, ast.Import):
-            found += [
-                f"import {a.name}" + (f" as {a.asname}" if a.asname else "")
-                for a in statement.names
-                if (a.asname or a.name).partition(".")[0] in used
-            ]
-        elif isinstance(statement, ast.ImportFrom):
-            found += [
-                f"from {statement.module} import {a.name}"
-                for a in statement.names
-                if a.name in used
-            ]
+    for statement in _module(module)[2].body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            begin = "" if isinstance(statement, ast.Import) else f"from {statement.module} "
+            names = [a for a in statement.names if (a.asname or a.name).split(".")[0] in used]
+            found += [begin + ast.unparse(ast.Import([name])) for name in names]
         else:
             found += [f"from {module} import {n}" for n in _defined(statement) if n in used]
     return found
@@ -182,15 +171,101 @@ def _defined(statement: ast.stmt) -> list[str]:
 
 def _sorted_imports(lines: list[str]) -> list[str]:
     """As ruff would sort them: the standard library, then others, names of one module joined."""
-    joined: dict[str, set[str]] = {}
-    plain = {line for line in lines if line.startswith("import ")}
-    for line in set(lines) - plain:
-        module, _, name = line.removeprefix("from ").partition(" import ")
-        joined.setdefault(module, set()).add(name)
+    joined: dict[str, list[str]] = {}
+    for line in sorted(set(lines)):
+        head, _, name = line.partition("import ")  # "from math ", or nothing
+        joined.setdefault(head or line, []).append(name)
     groups: tuple[list[str], ...] = ([], [], [])
-    for line in sorted(plain):
-        groups[1 if line.split()[1].startswith("torch") else 0].append(line)
-    for module, names in sorted(joined.items()):
-        place = {"torch": 1, "clearhead": 2}.get(module.partition(".")[0], 0)
-        groups[place].append(f"from {module} import {', '.join(sorted(names))}")
+    for head in sorted(joined, key=lambda head: (head.startswith("from"), head)):
+        place = {"torch": 1, "clearhead": 2}.get(head.split()[1].partition(".")[0], 0)
+        names = f"import {', '.join(joined[head])}" if head.startswith("from") else ""
+        groups[place].append(head + names)
     return "\n\n".join("\n".join(group) for group in groups if group).splitlines()
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with every edit made, one after the other.
+
+    Raises:
+        UserError: what an edit replaces does not occur, or occurs more than once.
+    """
+    for edit in edits:
+        text = replace(text, edit)
+    return text
+
+
+def replace(text: str, edit: Edit) -> str:
+    """The text with one expression or statement replaced; comments and layout stay."""
+    tree = ast.parse(text)
+    scope = definition(tree, edit.inside) if edit.inside else tree
+    found = list(_occurrences(scope, _pattern(edit.old)))
+    if not found or len(found) < edit.nth or (len(found) > 1 and not edit.nth):
+        raise UserError(
+            f"`{edit.old}` occurs {len(found)} times in {edit.inside or 'the source'}; "
+            "it must occur once (or give nth): adapt the edit to the changed source"
+        )
+    node = found[max(0, edit.nth - 1)]
+    start, end = _span(text, node)
+    column = len(text[:start]) - (text.rfind("\n", 0, start) + 1)
+    new = edit.new.replace("\n", "\n" + " " * column)
+    return text[:start] + new + text[end:]
+
+
+def body_removed(text: str, path: str) -> str:
+    """The text with a function's body replaced by `raise NotImplementedError`."""
+    node = definition(ast.parse(text), path)
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    start, _ = _span(text, body[0])
+    start = _before_comments(text, start)
+    _, end = _span(text, body[-1])
+    return text[:start] + "raise NotImplementedError" + text[end:]
+
+
+def _before_comments(text: str, start: int) -> int:
+    """The comment lines above a body belong to the solution."""
+    head = text[:start]
+    comments = re.search(r"(?:^[ \t]*#[^\n]*\n)*[ \t]*\Z", head, re.MULTILINE)
+    if comments is None or not comments.group().strip():
+        return start
+    indent = len(head) - len(head.rstrip(" "))
+    return comments.start() + indent
+
+
+def _pattern(code: str) -> ast.AST:
+    statement = ast.parse(code).body[0]
+    return statement.value if isinstance(statement, ast.Expr) else statement
+
+
+def _occurrences(scope: ast.AST, pattern: ast.AST) -> Iterator[ast.AST]:
+    return (node for node in _in_order(scope) if _same(node, pattern))
+
+
+def _same(a: object, b: object) -> bool:
+    """Whether two syntax trees are equal; most pairs differ at their first node."""
+    if isinstance(a, ast.AST):
+        return type(a) is type(b) and all(
+            _same(getattr(a, field, None), getattr(b, field, None)) for field in a._fields
+        )
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return type(a) is type(b) and a == b
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below, in the order of the text."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        yield from _in_order(child)
+
+
+def _span(text: str, node: ast.AST) -> tuple[int, int]:
+    """Where a node stands in the text, in characters (the tree counts bytes)."""
+    lines = text.splitlines(keepends=True)
+
+    def index(line: int, column: int) -> int:
+        before = sum(map(len, lines[: line - 1]))
+        return before + len(lines[line - 1].encode()[:column].decode())
+
+    assert isinstance(node, ast.expr | ast.stmt)
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return index(node.lineno, node.col_offset), index(node.end_lineno, node.end_col_offset)

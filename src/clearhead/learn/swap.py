@@ -49,6 +49,20 @@ class Block:
     filename: str
 
 
+@dataclass(frozen=True)
+class Swapped:
+    """How many blocks the learner's took the place of, and what it lacks or computes otherwise."""
+
+    name: str
+    filename: str
+    count: int
+    note: str = ""
+
+    def __str__(self) -> str:
+        times = f"{self.count} times" if self.count > 1 else "once"
+        return f"{self.name} of {self.filename} runs {times}{self.note and '; '}{self.note}"
+
+
 def load_block(spec: str) -> Block:
     """The class that `FILE:CLASS` names.
 
@@ -83,10 +97,8 @@ def block_of(text: str, filename: str, name: str) -> Block:
     return Block(name, names[name], filename)
 
 
-def swap(model: Transformer, block: Block) -> tuple[int, str]:
+def swap(model: Transformer, block: Block) -> Swapped:
     """Put the learner's block, with the model's weights, in place of each block of its kind.
-
-    Returns how many were replaced, and one line on what could not be copied or differs.
 
     Raises:
         UserError: the block cannot be built, hold the weights, or run.
@@ -97,16 +109,18 @@ def swap(model: Transformer, block: Block) -> tuple[int, str]:
         raise UserError(f"this model has no {block.name}; leave it out of --with")
     try:
         original, inputs = places[0][1], _inputs(model, places[0][1])
-        tried = [_difference(b, original, inputs) for b in _filled(block, original)]
+        filled = _filled(block, original)
+        tried = [_difference(made, original, inputs) for made, _ in filled]
         best = min(range(len(tried)), key=tried.__getitem__)
         for path, module in places:
-            model.set_submodule(path, _filled(block, module)[best])
+            model.set_submodule(path, _filled(block, module)[best][0])
     except Exception as error:
         raise _in_words(error, block.filename) from error
-    notes = [_missing(block, original)]
+    left = filled[best][1]
+    notes = [f"no parameter for {', '.join(sorted(left))}"] if left else []
     if not tried[best] < CLOSE:
         notes.append(f"its output differs from the library's by up to {tried[best]:.3g}")
-    return len(places), "; ".join(filter(None, notes))
+    return Swapped(block.name, block.filename, len(places), "; ".join(notes))
 
 
 def _residuals(module: Any) -> tuple[Any, ...]:
@@ -115,15 +129,18 @@ def _residuals(module: Any) -> tuple[Any, ...]:
     return connections[0].dropout.p, iter([*connections]).__next__
 
 
-def _filled(block: Block, original: nn.Module) -> list[nn.Module]:
-    """The block with the weights of the original, once for each way that the shapes allow."""
+def _filled(block: Block, original: nn.Module) -> list[tuple[nn.Module, set[str]]]:
+    """The block with the weights of the original, once for each way that the shapes allow.
+
+    With each comes what the original has and the block has no parameter for.
+    """
     made, own, state = _made(block, original)
     found = []
     for way in adopt.ways(own, state) if state else []:
         one, own, _ = _made(block, original)
         adopt.fill(own, state, way)
-        found.append(one.eval())
-    return found or [made.eval()]
+        found.append((one.eval(), way.adapted(own, state)))
+    return found or [(made.eval(), set())]
 
 
 def _made(
@@ -139,13 +156,6 @@ def _made(
         {n: p for n, p in m.named_parameters() if id(p) not in given} for m in (made, original)
     )
     return made, own, state
-
-
-def _missing(block: Block, original: nn.Module) -> str:
-    """What the shipped weights have and the learner's block has no parameter for."""
-    _, own, state = _made(block, original)
-    left = adopt.ways(own, state)[0].adapted(own, state) if state else set()
-    return f"no parameter for {', '.join(sorted(left))}" if left else ""
 
 
 def _inputs(model: Transformer, module: nn.Module) -> tuple[Any, ...]:
@@ -171,23 +181,19 @@ def _difference(mine: nn.Module, original: nn.Module, inputs: tuple[Any, ...]) -
 
 def compare(
     model: Transformer, translate: Callable[[], list[str]], mine: Sequence[Block]
-) -> tuple[list[str], list[str], list[str]]:
-    """Translations by the library's blocks and by the learner's, and a line for each block.
+) -> tuple[list[str], list[str], list[Swapped]]:
+    """Translations by the library's blocks and by the learner's, and what was swapped.
 
     The model keeps the learner's blocks.
 
     Raises:
         UserError: a block cannot take the other's place, or fails while it translates.
     """
-    expected, lines = translate(), []
-    for block in sorted(mine, key=lambda b: list(ARGUMENTS).index(b.name)):
-        count, note = swap(model, block)
-        times = f"{count} times" if count > 1 else "once"
-        lines.append(f"{block.name} of {block.filename} runs {times}{note and '; '}{note}")
+    expected = translate()
+    inner_first = sorted(mine, key=lambda block: list(ARGUMENTS).index(block.name))
+    swapped = [swap(model, block) for block in inner_first]
     try:
-        return expected, translate(), lines
-    except UserError:
-        raise
+        return expected, translate(), swapped
     except Exception as error:
         raise _in_words(error, mine[0].filename) from error
 
@@ -204,9 +210,9 @@ def write_both(
         translator = Translator(loaded, tokenizer, engine="readable")
         return [best[0].text for best in translator.translate_detailed(texts, options)]
 
-    expected, actual, lines = compare(loaded, translate, mine)
-    for line in lines:
-        logger.warning("%s", line)
+    expected, actual, swapped = compare(loaded, translate, mine)
+    for one in swapped:
+        logger.warning("%s", one)
     for right, own in zip(expected, actual, strict=True):
         both = own if own == right else f"your block: {own}\nclearhead:  {right}"
         yield f"{both}\n".encode("utf-8", "backslashreplace")

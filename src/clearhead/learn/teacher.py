@@ -5,15 +5,17 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
+from clearhead.learn.folder import read_file
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
-from clearhead.learn.texts import assess
+from clearhead.learn.session import check_text
 
 LARGEST_ANSWER = 1 << 20
 COLUMNS = ("student", "exercise", "passed", "checks_passed", "checks", "mistakes", "message")
@@ -69,26 +71,22 @@ def grade_all(
     every: Sequence[Submission], jobs: int, done: Callable[[int], None] = lambda _: None
 ) -> Iterator[Graded]:
     """Grade every submission, `jobs` at a time; a bad file gets its report like any other."""
-    graders: SimpleQueue[Grader] = SimpleQueue()
-    started = [Grader() for _ in range(jobs)]
-    for grader in started:
-        graders.put(grader)
+    free: SimpleQueue[Grader] = SimpleQueue()
+    with ExitStack() as stack:
+        for _ in range(jobs):
+            free.put(stack.enter_context(Grader()))
 
-    def one(submission: Submission) -> Graded:
-        grader = graders.get()
-        try:
-            return Graded(submission, _report(submission, grader))
-        finally:
-            graders.put(grader)
+        def one(submission: Submission) -> Graded:
+            mine = free.get()
+            try:
+                return Graded(submission, _report(submission, mine))
+            finally:
+                free.put(mine)
 
-    try:
-        with ThreadPoolExecutor(jobs) as pool:
-            for count, graded in enumerate(pool.map(one, every), start=1):
-                done(count)
-                yield graded
-    finally:
-        for grader in started:
-            grader.close()
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        for count, graded in enumerate(pool.map(one, every), start=1):
+            done(count)
+            yield graded
 
 
 def _report(submission: Submission, grader: Grader) -> Report:
@@ -98,12 +96,10 @@ def _report(submission: Submission, grader: Grader) -> Report:
             return Report(name, error="this is a link or a folder; submit the file itself")
         if submission.path.stat().st_size > LARGEST_ANSWER:
             return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
-        text = submission.path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_file(submission.path)
+    except (OSError, UserError) as error:
         return Report(name, error=f"the file cannot be read: {error}")
-    if submission.exercise.kind == "written":
-        return assess(submission.exercise, text)
-    return grader.grade(submission.exercise, text)
+    return check_text(submission.exercise, text, grader)
 
 
 def to_csv(graded: Sequence[Graded]) -> str:

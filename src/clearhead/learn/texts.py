@@ -5,10 +5,9 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from clearhead.errors import UserError
-from clearhead.learn.edits import apply_edits, body_removed
 from clearhead.learn.manifest import CODING, Exercise, course, subject, texts
 from clearhead.learn.report import Check, Report
-from clearhead.learn.source import excerpt
+from clearhead.learn.source import apply_edits, body_removed, excerpt
 
 RULE = "-" * 72  # a written answer stands below it
 FEWEST_WORDS = 15

@@ -25,11 +25,13 @@ import torch
 from clearhead.learn.answer import run_restricted
 from clearhead.learn.grading import grade
 from clearhead.learn.report import Report
-from clearhead.learn.sandbox import CPU_SECONDS, WALL_SECONDS
+from clearhead.learn.sandbox import CPU_SECONDS, IDLE_SECONDS
 
 LARGEST_RESULT = 16 << 20
 SHOWN = 600  # characters of what the answer printed
 HAS_FORK = hasattr(os, "fork")
+POLL_SECONDS = 0.5
+UNKNOWN_SECONDS = 120.0  # where a system does not say how long a process has been idle
 ENDLESS = "does a loop never end?"
 ENDED = "the answer ended its own process"
 
@@ -77,7 +79,7 @@ def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple
             run_restricted(text, exercise, folder, writing)
         os._exit(0)
     os.close(writing)
-    data, reason = _read(reading)
+    data, reason = _read(reading, child)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
@@ -102,14 +104,15 @@ def _end_orphans() -> None:
                 os.waitpid(child, 0)
 
 
-def _read(source: int) -> tuple[bytes, str]:
-    deadline, size = time.monotonic() + WALL_SECONDS, 0
-    parts: list[bytes] = []
+def _read(source: int, child: int) -> tuple[bytes, str]:
+    start, parts, size = time.monotonic(), list[bytes](), 0
     with os.fdopen(source, "rb", buffering=0) as stream:
         while True:
-            ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select([stream], [], [], POLL_SECONDS)
+            if _is_idle(child, time.monotonic() - start):
+                return b"", f"stopped after {IDLE_SECONDS:.0f} s of waiting: {ENDLESS}"
             if not ready:
-                return b"", f"stopped after {WALL_SECONDS:.0f} s: {ENDLESS}"
+                continue
             part = stream.read(1 << 20)
             if not part:
                 return b"".join(parts), ""
@@ -117,6 +120,16 @@ def _read(source: int) -> tuple[bytes, str]:
             size += len(part)
             if size > LARGEST_RESULT:
                 return b"", "the result is larger than any correct one"
+
+
+def _is_idle(child: int, seconds: float) -> bool:
+    """Whether a process sleeps; on Linux the time in which it waits for a processor is known."""
+    try:
+        known = Path(f"/proc/{child}/schedstat").read_text(encoding="ascii").split()
+        running, waiting = (int(nanoseconds) / 1e9 for nanoseconds in known[:2])
+    except (OSError, ValueError):
+        return seconds > UNKNOWN_SECONDS
+    return seconds - running - waiting > IDLE_SECONDS
 
 
 def _reason(code: int) -> str:
@@ -133,11 +146,11 @@ def _started(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tupl
     module = [sys.executable, "-P", "-m", "clearhead.learn.worker"]
     try:
         done = subprocess.run(
-            [*module, "--answer", exercise, str(folder)], timeout=WALL_SECONDS, check=False,
+            [*module, "--answer", exercise, str(folder)], timeout=UNKNOWN_SECONDS, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=printed,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return b"", f"stopped after {WALL_SECONDS:.0f} s: {ENDLESS}"
+        return b"", f"stopped after {UNKNOWN_SECONDS:.0f} s: {ENDLESS}"
     return done.stdout, "" if done.stdout else _reason(done.returncode)
 
 

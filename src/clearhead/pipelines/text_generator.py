@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from clearhead.decoding.causal import CausalEngine
+from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import ROWS, Ending, Writing
-from clearhead.decoding.native_causal import native_causal_engine
 from clearhead.decoding.readable import groups_by_length
 from clearhead.errors import UserError
 from clearhead.models import Gpt

@@ -5,8 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from clearhead.models.adapting import Adaptation
-from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Share
-from clearhead.training.schedule import Shape
+from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape, Share
 
 Method = Literal["lora", "whole", "frozen"]
 # Suitable for a new head, for low-rank adapters, and for a trained model of 100 million parameters.

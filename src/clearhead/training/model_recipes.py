@@ -8,8 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from clearhead.data.texts import Unit
-from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section
-from clearhead.training.schedule import Shape
+from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
 
 
 class TranslationData(Data):

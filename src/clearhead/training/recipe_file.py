@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from clearhead.data.catalogue import attribution, endings
+from clearhead.data.download import attribution, endings
 from clearhead.errors import UserError
 from clearhead.training.finetuning_recipe import ClassificationRecipe, TaggingRecipe
 from clearhead.training.model_recipes import CausalRecipe, MaskedRecipe, TranslationRecipe

@@ -21,8 +21,7 @@ from clearhead.training.checkpoint import FILE, incomplete, load_checkpoint, sav
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.metrics import Progress, StepReport
 from clearhead.training.objective import Losses
-from clearhead.training.recipe import Recipe
-from clearhead.training.schedule import make_schedule
+from clearhead.training.recipe import Recipe, make_schedule
 from clearhead.training.task import Batches, Objective
 
 log = logging.getLogger("clearhead.train")

@@ -180,7 +180,7 @@ class Reader:
         spans = [(number, span) for number, text in enumerate(texts) for span in self._spans(text)]
         # A span that cannot fit is cut before it is encoded: megabytes would take minutes.
         possible = [(number, span) for number, span in spans if self._may_fit(*span)]
-        encoded = self._encode([texts[number][start:end] for number, (start, end) in possible])
+        encoded = self.encode([texts[number][start:end] for number, (start, end) in possible])
         fitting = dict(zip(possible, encoded, strict=True))
         sources: list[Source] = []
         for number, span in spans:
@@ -217,13 +217,14 @@ class Reader:
             self.src_seq_len,
             len(spans),
         )
-        for part, encoded in zip(spans, self._encode([text[s:e] for s, e in spans]), strict=True):
+        for part, encoded in zip(spans, self.encode([text[s:e] for s, e in spans]), strict=True):
             yield Source(number, part, *encoded)
 
     def _fits(self, part: str) -> bool:
-        return self._may_fit(0, len(part)) and len(self._encode([part])[0].ids) <= self.src_seq_len
+        return self._may_fit(0, len(part)) and len(self.encode([part])[0].ids) <= self.src_seq_len
 
-    def _encode(self, texts: list[str]) -> list[Encoded]:
+    def encode(self, texts: list[str]) -> list[Encoded]:
+        """The ids of whole sentences, however long."""
         encode, end = self.tokenizer.encode_batch, self.tokenizer.eos_id
         rows = encode(texts)
         loud = [number for number, text in enumerate(texts) if in_capitals(text)]

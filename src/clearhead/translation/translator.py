@@ -12,7 +12,13 @@ from clearhead.errors import UserError
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
-from clearhead.translation.loading import Loaded, engine_for, find_model, load_engine
+from clearhead.translation.loading import (
+    SHIPPED,
+    Loaded,
+    engine_for,
+    find_model,
+    load_engine,
+)
 from clearhead.translation.result import BLANK, Link, Piece, Translation, Weights, join, word_links
 from clearhead.translation.sources import Reader, Source
 
@@ -38,7 +44,10 @@ class Translator:
     `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
     native engine where it can compute the model. The native engine copies the weights when the
     translator is made. `doubt_threshold` is the score per token below which a translation is
-    doubtful (`clearhead.translation.doubt`); a model directory may hold its own.
+    doubtful (`clearhead.translation.doubt`); a model directory may hold its own. With
+    `check_copies` a sentence is searched for a second time if its translation lacks a name, number,
+    URL, code or emoji (`clearhead.translation.copying`); it is set for the shipped translator, and
+    useful for others from English into French.
     """
 
     def __init__(
@@ -68,6 +77,7 @@ class Translator:
         self._load_model: Callable[[], Transformer] = loaded.model
         self._model: Transformer | None = None
         self.doubt_threshold = DEFAULT_THRESHOLD
+        self.check_copies = False
         self.reader = Reader(tokenizer, config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
@@ -101,6 +111,7 @@ class Translator:
         translator = cls.__new__(cls)
         translator._set(loaded, split_sentences, refuse_long)
         translator.doubt_threshold = load_threshold(directory)
+        translator.check_copies = directory.resolve() == SHIPPED.resolve()
         return translator
 
     @property
@@ -151,7 +162,7 @@ class Translator:
             options = replace(options, scores=True)
         texts = check_texts(texts)
         sources = self.reader.read(texts)
-        found = self._decode(sources, options)
+        found = self._decode(texts, sources, options)
         _warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]
@@ -170,12 +181,20 @@ class Translator:
             for text, parts in zip(texts, pieces, strict=True)
         ]
 
-    def _decode(self, sources: list[Source], options: DecodingOptions) -> list[list[Hypothesis]]:
+    def _decode(
+        self, texts: Sequence[str], sources: list[Source], options: DecodingOptions
+    ) -> list[list[Hypothesis]]:
         """Every source; of very many some at a time, with a line of progress after each part."""
         found: list[list[Hypothesis]] = []
         for start in range(0, len(sources), WINDOW):
             part = sources[start : start + WINDOW]
-            found += self.engine.decode([source.ids for source in part], options)
+            hypotheses = self.engine.decode([source.ids for source in part], options)
+            if self.check_copies:
+                from clearhead.translation.copying import SecondSearch
+
+                second = SecondSearch(self.engine, self.tokenizer, self.reader, options)
+                hypotheses = second(texts, part, hypotheses)
+            found += hypotheses
             if len(sources) > WINDOW:
                 logger.info("%d of %d sentences translated", len(found), len(sources))
         return found

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.environment import keras_on
 from clearhead.compare.keras_attention import conversion
 from clearhead.compare.keras_attention.conversion import (
     from_keras,
@@ -18,6 +17,7 @@ from clearhead.compare.keras_attention.conversion import (
     to_torch,
 )
 from clearhead.compare.proofs import keras as proofs
+from clearhead.compare.timing import keras_on
 from clearhead.errors import UserError
 from tests.compare.keras_attention.installed import needs_keras
 

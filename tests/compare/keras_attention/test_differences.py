@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.environment import keras_on
 from clearhead.compare.keras_attention import (
     call_differences,
     mask_differences,
@@ -19,6 +18,7 @@ from clearhead.compare.keras_attention import (
 from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.keras_attention.report import compare_keras, show
 from clearhead.compare.proofs import fixtures
+from clearhead.compare.timing import keras_on
 from tests.compare.keras_attention.installed import needs_keras
 
 pytestmark = needs_keras

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from clearhead.compare.environment import Machine
 from clearhead.compare.rnn.findings import (
     TIE,
     CurvePoint,
@@ -23,6 +22,7 @@ from clearhead.compare.rnn.findings import (
 )
 from clearhead.compare.rnn.study import as_markdown
 from clearhead.compare.rnn.translator import NAMES, RECURRENT, TRANSFORMER, Size
+from clearhead.compare.timing import Machine
 
 LENGTHS = [8, 32]
 

@@ -13,8 +13,7 @@ from clearhead.blocks.positional_encoding import sinusoids
 from clearhead.errors import UserError
 from clearhead.explain import plots
 from clearhead.explain.attention import AttentionMap, attention_maps, of_kind, sentence_pair
-from clearhead.explain.residual_stream import logit_lens
-from clearhead.explain.saliency import saliency
+from clearhead.explain.interpretability import logit_lens, saliency
 from tests.explain import tiny
 
 TRANSLATOR = tiny.translator()
@@ -134,7 +133,7 @@ def test_the_dot_product_of_positions_depends_on_their_distance_alone() -> None:
 def test_shares_count_every_parameter_once_and_every_operation() -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
-    from clearhead.explain.plots.model_size import flop_shares, parameter_shares
+    from clearhead.explain.plots.training import flop_shares, parameter_shares
     from clearhead.models import count_parameters
 
     model = TRANSLATOR.model
@@ -146,7 +145,7 @@ def test_shares_count_every_parameter_once_and_every_operation() -> None:
 
 
 def test_the_residual_stream_is_measured_after_every_layer() -> None:
-    from clearhead.explain.residual_stream import norms_by_depth
+    from clearhead.explain.interpretability import norms_by_depth
 
     depths = norms_by_depth(TRANSLATOR.model, PAIR)
     assert [len(rows) for rows in depths.values()] == [

@@ -10,7 +10,7 @@ import torch
 from clearhead.errors import UserError
 from clearhead.explain.attention import AttentionMap
 from clearhead.explain.view import AttentionView
-from clearhead.explain.view import attention_view as module
+from clearhead.explain.view import page as module
 from clearhead.explain.view.page import MODULES, page, script, source
 from clearhead.explain.view.payload import MAX_WEIGHTS
 

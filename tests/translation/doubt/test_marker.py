@@ -22,6 +22,8 @@ from tests.translation.tiny import parts
 KINDS = [
     ("Look at https://example.com/docs/setup.html.", "URL", "https://example.com/docs/setup.html"),
     ("Visit www.example.fr, please.", "URL", "www.example.fr"),
+    ("Look at nvidia.eu/a_b/train?q=x&p=4.", "URL", "nvidia.eu/a_b/train?q=x&p=4"),
+    ("Open server/docs_v6.jpg.", "file name", "server/docs_v6.jpg"),
     ("Write to claire.dupont@example.org.", "e-mail address", "claire.dupont@example.org"),
     ("Type `make test` now.", "code", "make test"),
     ("Follow #OpenScience today.", "hashtag", "#OpenScience"),
@@ -39,7 +41,9 @@ KINDS = [
 def test_what_is_not_copied_letter_by_letter_is_named(source: str, kind: str, text: str) -> None:
     assert missing_copies(source, source) == []
     wrong = source.replace(text, text[:-1] + "ü")
-    assert f"{kind} {text} missing" in missing_copies(source, wrong)
+    assert f"{kind} {text} missing" in [
+        literal.message for literal in missing_copies(source, wrong)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -49,10 +53,18 @@ def test_ordinary_writing_is_no_literal(text: str) -> None:
     assert literals(text)[0] == []
 
 
+REPEATED = ("a.", "a/", "aa.bb", "a-", "a_", "@a", "#a", "`a", "1.", "1,", "1-", "1:", "A1-", "😀")
+
+
+@pytest.mark.parametrize("part", REPEATED)
+def test_long_lines_take_linear_time(part: str) -> None:
+    """With quadratic time a line of this length would take many minutes."""
+    text = part * (200_000 // len(part))
+    missing_copies(f"See {text} and {text}! now", "")
+
+
 def test_the_digits_of_a_literal_are_not_numbers() -> None:
-    assert missing_copies("Open data_2.csv at 7.", "Ouvrez à 7 h.") == [
-        "file name data_2.csv missing"
-    ]
+    assert missing_copies("Open data_2.csv at 7.", "Ouvrez à 7 h.") == [("file name", "data_2.csv")]
 
 
 def test_human_translations_copy_every_literal() -> None:

@@ -34,11 +34,16 @@ SAME = [
     ("ten million people", "10 millions de personnes"),
     ("a hundred thousand people", "100\u202f000 personnes"),
     ("twenty-one million people", "21 millions de personnes"),
+    ("a billion tonnes", "un milliard de tonnes"),
     ("two billion years", "deux milliards d'années"),
     ("twenty-one women", "vingt et une femmes"),
     ("In 1957", "En dix-neuf-cent-cinquante-sept"),
     ("1/2 cup", "une demi-tasse"),
     ("We won 3-1.", "Nous avons gagné 3 à 1."),
+    ("It closes at 7 pm.", "Ça ferme à 7 h du soir."),
+    ("It closes at 4:30 pm.", "Ça ferme à quatre heures et demie de l'après-midi."),
+    ("It starts at 12:15 am.", "Ça commence à 0 h 15."),
+    ("Come at 12 pm or at 12 am.", "Venez à midi ou à minuit."),
     ("Version 3.11.4 is out.", "La version 3.11.4 est sortie."),
     ("Call 555-0142.", "Appelez le 555-0142."),
     ("on the fourth floor", "au quatrième étage"),
@@ -51,6 +56,10 @@ DIFFERENT = [
     ("There are 5 of the 48.", "Il y en a 58 sur 48.", "5"),
     ("It opens at 9:45 am.", "Ça ouvre à 9 h 54.", "9:45 am"),
     ("It closes at 7 pm.", "Ça ferme à 18 h.", "7 pm"),
+    ("It closes at 7 pm.", "Ça ferme à 7 h.", "7 pm"),
+    ("It closes at 7 pm.", "Ça ferme à 7 h du matin.", "7 pm"),
+    ("It opens at 9:45 am.", "Ça ouvre à 21 h 45.", "9:45 am"),
+    ("It starts at 12:15 am.", "Ça commence à 12 h 15.", "12:15 am"),
     ("We won 3-1.", "Nous avons gagné 31.", "3-1"),
     ("Call 555-0142.", "Appelez le 55024.", "555-0142"),
     ("in the 12th century", "au XVe siècle", "12"),
@@ -67,7 +76,7 @@ def test_a_number_in_another_form_is_not_missing(source: str, translation: str) 
 
 @pytest.mark.parametrize(("source", "translation", "number"), DIFFERENT)
 def test_a_missing_or_different_number_is_named(source: str, translation: str, number: str) -> None:
-    assert missing_numbers(source, translation) == [f"number {number} missing"]
+    assert missing_numbers(source, translation) == [number]
 
 
 def test_human_translations_raise_few_alarms() -> None:

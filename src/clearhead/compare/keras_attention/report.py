@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from clearhead.compare.environment import keras_on
 from clearhead.compare.keras_attention import (
     call_differences,
     mask_differences,
@@ -26,6 +25,7 @@ from clearhead.compare.proofs.verification import (
     text_rows,
 )
 from clearhead.compare.results import markdown_table
+from clearhead.compare.timing import keras_on
 
 EQUAL = "Equal with converted weights: the largest absolute difference of any element"
 DIFFERENT = "Different, although the function is the same: each cell was measured now"

@@ -15,8 +15,7 @@ from torch import Tensor
 from clearhead.compare.proofs.proof import Deviation, Proof
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.readable import padded
-from clearhead.export.exporting import export, quiet
-from clearhead.export.targets import TARGETS, engine_of
+from clearhead.export.exporting import TARGETS, engine_of, export, quiet
 from clearhead.export.verify import BEAM_SIZE, sentences, verify
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.environment import keras_on
 from clearhead.compare.keras_attention import conversion
 from clearhead.compare.proofs import fixtures as f
 from clearhead.compare.proofs.proof import (
@@ -29,6 +28,7 @@ from clearhead.compare.proofs.proof import (
     worst,
 )
 from clearhead.compare.proofs.shared_weights import attention_pairs
+from clearhead.compare.timing import keras_on
 
 KERAS, TORCH = "keras.layers.MultiHeadAttention", "nn.MultiheadAttention"
 Call = Callable[..., Tensor]

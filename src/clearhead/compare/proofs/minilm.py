@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
-from clearhead.compare.environment import library
 from clearhead.compare.proofs.proof import Deviation, Proof, largest_difference
+from clearhead.compare.timing import library
 from clearhead.data.corpus import GrammarPairs
 from clearhead.export.exporting import quiet
 from clearhead.pipelines.embedding import Embedder

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import look_ahead_mask, padding_mask
-from clearhead.compare.environment import library
 from clearhead.compare.proofs.exports import exported
 from clearhead.compare.proofs.proof import Deviation, Proof, gradient, largest_difference
+from clearhead.compare.timing import library
 from clearhead.decoding import sampling
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate

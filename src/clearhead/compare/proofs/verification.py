@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import torch
 
-from clearhead.compare.environment import EXTRA, describe_machine, is_installed, skipped
 from clearhead.compare.proofs.proof import Deviation, Proof
-from clearhead.compare.timing import Progress
+from clearhead.compare.timing import EXTRA, Progress, describe_machine, is_installed, skipped
 from clearhead.errors import UserError
 
 ALL, SEED = "all", 20170612

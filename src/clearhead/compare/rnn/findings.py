@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clearhead.compare.environment import Machine
 from clearhead.compare.results import format_number
 from clearhead.compare.rnn.translator import TRANSFORMER, Size
+from clearhead.compare.timing import Machine
 
 PerModel = dict[str, list[float]]  # for each model one value per length or distance
 SOLVED = 0.99  # accuracy at which a recall task counts as learned

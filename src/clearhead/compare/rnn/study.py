@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.compare.environment import Machine
 from clearhead.compare.results import format_number, markdown_table
 from clearhead.compare.rnn import findings, training, translator
 from clearhead.compare.rnn.costs import measure_decoding_cost, measure_step_cost
 from clearhead.compare.rnn.long_range import RecallTask, gradient_by_distance, measure_recall
 from clearhead.compare.rnn.plots import plots
-from clearhead.compare.timing import Progress
+from clearhead.compare.timing import Machine, Progress
 from clearhead.compare.workloads import describe_config
 from clearhead.files import atomic_write
 from clearhead.models import TransformerConfig

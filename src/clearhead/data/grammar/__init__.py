@@ -9,18 +9,15 @@ the object *it* is le. A narrow no-break space (U+202F) stands before ? and !.
 by theme, and productions for dates, times, money, measures, names and what is copied.
 """
 
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from .bitext import GrammarPair, word_spans, words
-from .productions import PRODUCTIONS
-from .splits import SPLITS, WIDE_SPLITS, generate, generate_wide
-from .syntax import PHENOMENA
+from clearhead.lazy import attributes_of
 
-# The grammars by the name that a corpus has for them: `grammar:train:100`, `grammar:wide:…`.
-GRAMMARS: dict[str, Callable[[str, int], Iterator[GrammarPair]]] = {
-    "small": generate,
-    "wide": generate_wide,
-}
+if TYPE_CHECKING:  # for editors and type checkers; the lexicon alone is imported by translators
+    from .bitext import GrammarPair, word_spans, words
+    from .productions import PRODUCTIONS
+    from .splits import GRAMMARS, SPLITS, WIDE_SPLITS, generate, generate_wide
+    from .syntax import PHENOMENA
 
 __all__ = [
     "GRAMMARS",
@@ -34,3 +31,19 @@ __all__ = [
     "word_spans",
     "words",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "GRAMMARS": "clearhead.data.grammar.splits",
+        "GrammarPair": "clearhead.data.grammar.bitext",
+        "PHENOMENA": "clearhead.data.grammar.syntax",
+        "PRODUCTIONS": "clearhead.data.grammar.productions",
+        "SPLITS": "clearhead.data.grammar.splits",
+        "WIDE_SPLITS": "clearhead.data.grammar.splits",
+        "generate": "clearhead.data.grammar.splits",
+        "generate_wide": "clearhead.data.grammar.splits",
+        "word_spans": "clearhead.data.grammar.bitext",
+        "words": "clearhead.data.grammar.bitext",
+    },
+)

@@ -254,3 +254,10 @@ def write(sentence: Clause, source: Sequence[Word], phenomena: set[str]) -> Gram
 def _surface_phenomena(loose: Sequence[Word], target: Sequence[Word]) -> set[str]:
     elided = {"elision"} if any(item.text.endswith("'") for item in target) else set()
     return elided | ({"contraction"} if len(target) < len(loose) else set())
+
+
+# The grammars by the name that a corpus has for them: `grammar:train:100`, `grammar:wide:…`.
+GRAMMARS: dict[str, Callable[[str, int], Iterator[GrammarPair]]] = {
+    "small": generate,
+    "wide": generate_wide,
+}

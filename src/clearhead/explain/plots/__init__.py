@@ -15,9 +15,8 @@ from clearhead.explain.plots.embeddings import (
     sinusoid_map,
 )
 from clearhead.explain.plots.interpretability import head_effects, logit_lens, residual_norms
-from clearhead.explain.plots.model_size import shares
 from clearhead.explain.plots.plot import Plot
-from clearhead.explain.plots.training import loss_curves, schedules
+from clearhead.explain.plots.training import loss_curves, schedules, shares
 
 __all__ = [
     "Plot", "alignment", "all_heads", "all_layers", "embedding_neighbours", "head_effects",

@@ -16,8 +16,8 @@ from torch import Tensor
 from clearhead.blocks import decoder_mask, look_ahead_mask, padding_mask
 from clearhead.errors import UserError
 from clearhead.explain.attention import AttentionMap
+from clearhead.explain.interpretability import shares
 from clearhead.explain.plots.plot import Plot
-from clearhead.explain.saliency import shares
 from clearhead.plot_style import BLUE, GREY, ORANGE, PALE, WEIGHTS, in_style
 
 Matrix = NDArray[np.float32]

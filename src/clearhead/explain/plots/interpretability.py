@@ -7,10 +7,9 @@ from matplotlib.figure import Figure
 
 from clearhead.errors import UserError
 from clearhead.explain.attention import TITLES, SentencePair, labels
-from clearhead.explain.head_ablation import effects
+from clearhead.explain.interpretability import Lens, effects, norms_by_depth
 from clearhead.explain.plots.attention import escaped
 from clearhead.explain.plots.plot import Plot
-from clearhead.explain.residual_stream import Lens, norms_by_depth
 from clearhead.models import Transformer
 from clearhead.plot_style import (
     BLACK,

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 from clearhead.explain.attention import AttentionMap, Kind
-from clearhead.explain.view.attention_view import AttentionView
+from clearhead.explain.view.page import AttentionView
 from clearhead.explain.view.payload import Start
 
 logger = logging.getLogger(__name__)

@@ -13,22 +13,26 @@ _ENDINGS = (
     "pdf|txt|csv|tsv|json|jsonl|yaml|yml|xml|html|md|py|ipynb|js|c|h|cpp|sh|docx?|xlsx?|pptx?|odt"
     "|png|jpe?g|gif|svg|mp3|mp4|wav|zip|gz|tar\\.gz|exe|log|com|org|net|edu|io|fr|de|ca|uk"
 )
+_HOST = r"(?<![\w@/.-])[\w-]+(?:\.[a-z]{2,})+"  # example.org, where a path follows
+_EMOJI = "[\u2600-\u27bf\U0001f1e6-\U0001faff]"
 # Earlier kinds are searched first; what they match is hidden from later kinds.
 _KINDS = (
     ("code", re.compile(r"`([^`]+)`")),
-    ("URL", re.compile(r"(?:https?://|www\.)[^\s<>«»“”\"]*[\w/]")),
-    ("e-mail address", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    ("URL", re.compile(rf"(?:https?://|www\.|{_HOST}/)[^\s<>«»“”\"]*[\w/]")),
+    ("e-mail address", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
     ("hashtag", re.compile(r"(?<![\w&])#\w*[^\W\d]\w*")),
     ("name", re.compile(r"(?<!\w)@\w(?:[\w.]*\w)?")),
     ("path", re.compile(r"(?<![\w/.])(?:~|\.{1,2})?/[\w.-]*\w(?:/[\w.-]*\w)*")),
-    ("file name", re.compile(rf"\b\w[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b")),
+    ("file name", re.compile(rf"(?<![\w/.-])(?:[\w-]+/)*\w[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b")),
     ("identifier", re.compile(r"\b\w+_\w+\b|(?<!\w)--\w[\w-]+")),
-    ("emoji", re.compile("[\u2600-\u27bf\U0001f1e6-\U0001faff]")),
+    ("emoji", re.compile(rf"{_EMOJI}(?:{_EMOJI}|[\ufe0f\u200d])*")),
 )
 # "B12", "MP3", "GPT-4", "AB-123-CD"; neither "14th" nor "250g", "mid-1990s" or "3PM".
 _CODE = re.compile(
     r"\b(?:[A-Za-z]+\d\w*(?:-\w+)*|[A-Z]+(?:-\w+)*-\d\w*(?:-\w+)*|\d+[A-LN-Z][A-Z]*\d\w*)\b"
 )
+# What every pattern above contains: most sentences hold none of it.
+_ANY = re.compile(rf"{_EMOJI}|[`@#/_\d]|--|\.\w")
 LOW_SCORE, CUT_OFF = "low score", "cut off"
 
 
@@ -38,10 +42,17 @@ class Literal(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def message(self) -> str:
+        """What is said of it where it did not arrive."""
+        return f"{self.kind} {self.text} missing"
+
 
 def literals(source: str) -> tuple[list[Literal], str]:
     """The strings to be copied, and the source with spaces in their place."""
-    found = []
+    found: list[Literal] = []
+    if not _ANY.search(source):
+        return found, source
     for kind, pattern in _KINDS:
         for match in pattern.finditer(source):
             found.append(Literal(kind, match[match.lastindex or 0]))
@@ -51,16 +62,21 @@ def literals(source: str) -> tuple[list[Literal], str]:
     return found, _CODE.sub(lambda match: " " * len(match[0]), source)
 
 
-def missing_literals(found: list[Literal], translation: str) -> list[str]:
-    """A message for each string that the translation does not contain."""
+def missing_literals(found: list[Literal], translation: str) -> list[Literal]:
+    """The strings that the translation does not contain."""
     plain = _normalized(translation)
-    return [f"{kind} {text} missing" for kind, text in found if not _contains(plain, text)]
+    return [literal for literal in found if not _contains(plain, literal.text)]
 
 
 def _contains(translation: str, text: str) -> bool:
+    return whole(_normalized(text)).search(translation) is not None
+
+
+def whole(text: str) -> re.Pattern[str]:
+    """A pattern of this text where it is not a part of a longer word or number."""
     before = r"(?<!\w)" if text[0].isalnum() else ""
     after = r"(?!\w)" if text[-1].isalnum() else ""
-    return re.search(before + re.escape(_normalized(text)) + after, translation) is not None
+    return re.compile(before + re.escape(text) + after)
 
 
 def _normalized(text: str) -> str:
@@ -87,14 +103,15 @@ class DoubtMarker:
             reasons.append(CUT_OFF)
         if math.isnan(score) or score < self.threshold:
             reasons.append(LOW_SCORE)
-        return (*reasons, *missing_copies(source, translation))
+        missing = missing_copies(source, translation)
+        return (*reasons, *(literal.message for literal in missing))
 
 
-def missing_copies(source: str, translation: str) -> list[str]:
-    """A message for each name, number, URL and so on that did not arrive."""
+def missing_copies(source: str, translation: str) -> list[Literal]:
+    """Each name, number, URL and so on that did not arrive, as the source writes it."""
     found, rest = literals(source)
     return [
         *missing_literals(found, translation),
-        *missing_numbers(rest, translation),
-        *missing_names(rest, translation),
+        *(Literal("number", text) for text in missing_numbers(rest, translation)),
+        *(Literal("name", text) for text in missing_names(rest, translation)),
     ]

@@ -1,17 +1,17 @@
 """Does every name of an English sentence arrive in the French one?
 
 A name is a word with a capital inside a sentence. It has arrived if the translation holds it,
-or a close variant of it: other accents, a French ending (Vienna, Vienne), no plural s. Words
-that French writes in another way (London, Monday, Japanese, Mr.) are in tables: a city or a
-country has to arrive under its French name, the others are not checked.
+or a close variant of it: other accents, a French ending (Vienna, Vienne), no plural s. Countries,
+peoples and some cities have to arrive under their French names (`exonyms`); other words that
+French writes in another way (Monday, Mr.) are in a table, and are not checked.
 """
 
 import re
 from functools import cache
 from importlib.resources import files
 
-from clearhead.data.grammar.lexicon import cities, countries
 from clearhead.translation.doubt.english import is_function_word
+from clearhead.translation.doubt.exonyms import missing_exonyms
 from clearhead.translation.doubt.numbers import folded
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
@@ -25,29 +25,25 @@ _SMALL = (
     *("what", "when", "where", "why", "will", "with", "you", "your"),
 )
 _SHORTEST = 3  # letters; of shorter names every letter is compared
-_SAME_START = 4  # letters that a country and its people share in French: Angleterre, anglais
 
 
 def missing_names(source: str, translation: str) -> list[str]:
-    """A message for each name of the source that the translation does not hold."""
-    if source.isupper() or _is_heading(source):
+    """The names of the source that the translation does not hold."""
+    words = _WORD.findall(source)
+    plain = all(word.islower() or is_function_word(word) for word in words)
+    if plain and not re.search(r"\d", source):
+        return []  # most sentences
+    if source.isupper() or _is_heading(words):
         return []
-    target = folded(translation)
-    missing = []
-    for match in _exonym_pattern().finditer(source):
-        forms = _exonyms()[match[0]]
-        if not any(_begins(target, form) for form in forms):
-            missing.append(match[0])
-    source = _exonym_pattern().sub(lambda match: " " * len(match[0]), source)
+    missing, source = missing_exonyms(source, translation)
     missing += [name for name in _names(source) if not _arrives(name, translation)]
-    return [f"name {name} missing" for name in dict.fromkeys(missing)]
+    return list(dict.fromkeys(missing))
 
 
-def _is_heading(source: str) -> bool:
+def _is_heading(words: list[str]) -> bool:
     """Whether ordinary words have capitals, too: The Cell and Its Membrane."""
-    words = _WORD.findall(source)[1:]
-    capitals = [word for word in words if word[0].isupper()]
-    small = [word for word in words if word[0].islower()]
+    capitals = [word for word in words[1:] if word[0].isupper()]
+    small = [word for word in words[1:] if word[0].islower()]
     if any(word.casefold() in _SMALL for word in capitals):
         return True
     return len(capitals) > 2 and all(word in _SMALL for word in small)
@@ -77,9 +73,20 @@ def _is_translated(word: str) -> bool:
 def _arrives(name: str, translation: str) -> bool:
     words = [word for match in _WORD.findall(translation) for word in re.split("['’-]", match)]
     parts = [part for part in re.split("['’-]", name) if part not in _translated()]
-    if folded(name).replace(" ", "") in folded(translation).replace(" ", ""):
+    if _spells(folded(translation).split(), folded(name).replace(" ", "")):
         return True  # also where it is hyphenated or spaced in another way
     return all(any(_is_variant(part, word) for word in words) for part in parts)
+
+
+def _spells(words: list[str], name: str) -> bool:
+    """Whether some of the words, one after the other, make the name."""
+    for start, first in enumerate(words):
+        made, rest = first, iter(words[start + 1 :])
+        while len(made) < len(name) and name.startswith(made):
+            made += next(rest, name)
+        if made == name:
+            return True
+    return False
 
 
 def _is_variant(name: str, word: str) -> bool:
@@ -93,29 +100,6 @@ def _stem(word: str) -> str:
     plain = folded(word)
     stem = re.sub(r"[aeiouy]*s?$", "", plain)
     return stem if len(stem) >= _SHORTEST else plain
-
-
-def _begins(target: str, form: str) -> bool:
-    """Whether a word of the target begins as the longest word of the form."""
-    longest = max(folded(form).split(), key=len)
-    return f" {longest[:_SAME_START]}" in f" {target}"
-
-
-@cache
-def _exonyms() -> dict[str, set[str]]:
-    """Countries, and cities that French calls otherwise, with the names that may arrive."""
-    pairs = [(country.english.removeprefix("the "), country.french) for country in countries()]
-    pairs += [(city.english, city.french) for city in cities() if city.english != city.french]
-    found: dict[str, set[str]] = {}
-    for english, french in pairs:  # Jordan and Georgia are also names of people
-        found.setdefault(english, {english}).add(french)
-    return found | {"America": {"America", "Amérique", "États-Unis"}}
-
-
-@cache
-def _exonym_pattern() -> re.Pattern[str]:
-    names = sorted(_exonyms(), key=len, reverse=True)
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
 
 @cache

@@ -20,9 +20,10 @@ from clearhead.data.grammar.productions.values import (
 )
 
 _SCALES = {"thousand": 1_000, "million": 10**6, "billion": 10**9}
-_FRENCH_SCALES = ((10**6, "million"), (1_000, "mille"), (100, "cent"))
+_FRENCH_SCALES = ((10**9, "milliard"), (10**6, "million"), (1_000, "mille"), (100, "cent"))
 # "one" is a pronoun more often than a number, "second" a time.
 _NOT_COUNTED = {"one", "zero", "first", "second"}
+_DIGIT, _SMALL_WORD = re.compile(r"\d"), re.compile("[a-z]+")
 _RUN = re.compile(r"\d+(?:[.,' \u00a0\u202f’]\d+)*")
 _CLOCK = r"(\d{1,2})(?:[:.](\d{2}))?"
 _NOON = r"\s*[ap](?:m\b|\.m\.)"
@@ -76,8 +77,8 @@ def plain_numbers(text: str) -> str:
 
 
 def french_numbers(number: int) -> list[str]:
-    """The French words of a number below 1,000,000,000, without agreement; 1957 has two forms."""
-    if number >= 10**9:
+    """The French words of a number below 10^12, without agreement; 1957 has two forms."""
+    if number >= 10**12:
         return []
     forms = [_french(number)]
     if 1_100 <= number < 2_000:
@@ -91,7 +92,7 @@ def _french(number: int) -> str:
     for scale, word in _FRENCH_SCALES:
         if number >= scale:
             count, rest = divmod(number, scale)
-            parts = [_french(count)] if count > 1 or scale == 10**6 else []
+            parts = [_french(count)] if count > 1 or scale >= 10**6 else []
             return " ".join([*parts, word, *([_french(rest)] if rest else [])])
     return french_words(number)
 
@@ -133,6 +134,12 @@ def _numbers() -> dict[str, int]:
 
 
 @cache
+def _number_words() -> frozenset[str]:
+    """At least one of them is in every number in words."""
+    return frozenset({*_numbers(), *_SCALES, "hundred"} - _NOT_COUNTED)
+
+
+@cache
 def _pattern() -> re.Pattern[str]:
     """`twenty-one`, `two hundred and fifty`, `three thousand`, `a million`, `fourth`."""
     ones, tens = _either(range(1, 10)), _either(range(20, 100, 10))
@@ -162,13 +169,14 @@ class FrenchNumbers:
         """Whether this value occurs."""
         if value in self.values:
             return True
-        return value == value.to_integral_value() and self._has_word(int(value))
+        return value == value.to_integral_value() and self.has_words(int(value))
 
     def says(self, pattern: str) -> bool:
         """Whether one of these words occurs, also in the plural; accents are left out."""
         return re.search(rf" (?:{pattern})s? ", self.words) is not None
 
-    def _has_word(self, number: int) -> bool:
+    def has_words(self, number: int) -> bool:
+        """Whether this number occurs in words, as a month, or in Roman numerals."""
         words = [plain_numbers(form) for form in french_numbers(number)]
         if 1 < number < 100:
             words.append(folded(french_ordinal(number)))
@@ -209,29 +217,42 @@ Check = Callable[[re.Match[str], FrenchNumbers], bool]
 
 
 def missing_numbers(source: str, translation: str) -> list[str]:
-    """A message for each number of the source that the translation does not hold."""
+    """The numbers of the source, in digits or words, that the translation does not hold."""
+    if not _DIGIT.search(source) and _number_words().isdisjoint(
+        _SMALL_WORD.findall(source.lower())
+    ):
+        return []  # most sentences
     target = FrenchNumbers(translation)
     missing = []
     for pattern, arrives in _CHECKS:
         missing += [m[0].strip() for m in pattern.finditer(source) if not arrives(m, target)]
         source = pattern.sub(lambda match: " " * len(match[0]), source)
     words = english_numbers(source)
-    missing += [text for text, values in words if not any(map(target.has, values))]
-    return [f"number {text} missing" for text in missing]
+    return missing + [text for text, values in words if not any(map(target.has, values))]
 
 
 def _time(match: re.Match[str], target: FrenchNumbers) -> bool:
-    """Half past three, in French, may be 15 h 30, 3 h 30 or trois heures et demie."""
-    hour, minute = int(match[1] or match[5]), int(match[2] or match[6] or 0)
-    hours = {hour, (hour + 12) % 24}
-    hours |= {0} if hour == 12 else set()
+    """3:30 pm, in French, may be 15 h 30, 3 h 30 de l'après-midi or trois heures et demie."""
+    minute = int(match[2] or match[6] or 0)
+    hours = _hours(int(match[1] or match[5]), match[0].lower(), target)
     minutes = {minute}
     if target.says("moins"):
         hours |= {(h + 1) % 24 for h in hours}
         minutes |= {60 - minute}
+    if target.says(r"\d+ ?[ap]m"):
+        return False  # as English writes it
     return any(target.has(Decimal(h)) for h in hours) and (
         minute == 0 or any(target.has(Decimal(m)) for m in minutes)
     )
+
+
+def _hours(hour: int, time: str, target: FrenchNumbers) -> set[int]:
+    """The hours that may stand for this one; in words they are those of the clock."""
+    if "m" not in time:  # of "between 4 and 5 pm" the first may be in either half of the day
+        return {hour, (hour + 12) % 24} if ":" not in time else {hour}
+    half = 12 if "p" in time else 0
+    named = target.says("apres midi|soir|nuit|midi") if half else target.says("matin|nuit|minuit")
+    return {hour % 12 + half} | ({hour} if named or target.has_words(hour) else set())
 
 
 def _decade(match: re.Match[str], target: FrenchNumbers) -> bool:

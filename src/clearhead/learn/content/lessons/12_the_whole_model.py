@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from clearhead import Transformer, build_transformer
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.explain import trace
-from clearhead.explain.plots.model_size import parameter_shares
+from clearhead.explain.plots.training import parameter_shares
 from clearhead.learn.lesson import show_exercises, show_figure, show_source
 from clearhead.models import TransformerConfig
 

@@ -32,7 +32,7 @@ from clearhead.blocks import decoder_mask, look_ahead_mask, padding_mask, shift_
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.learn.lesson import show_exercises, show_figure, show_source
 from clearhead.training.objective import cross_entropy
-from clearhead.training.schedule import make_schedule
+from clearhead.training.recipe import make_schedule
 
 PAD, BOS, EOS = 0, 1, 2
 

@@ -27,8 +27,8 @@ import torch
 from matplotlib.figure import Figure
 from torch.nn import functional as F
 
-from clearhead.biology.cells.ranking import fit_medians, ranked
-from clearhead.biology.dna.kmers import kmers
+from clearhead.biology.cells import fit_medians, ranked
+from clearhead.biology.dna import kmers
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.explaining import attention_of
 from clearhead.biology.model import ModelConfig, SequenceModel
@@ -73,7 +73,7 @@ show_figure(draw_tokens)
 r"""
 Every inner base is in three 3-mers. So a single masked 3-mer is no task: in the figure, the
 neighbours of GCA spell it. Only k masked words in a row hide one base, and the library masks such
-spans (`clearhead.data.span_masking`).
+spans (`clearhead.data.masking`).
 
 ## The formulas
 
@@ -96,7 +96,7 @@ The position in the sentence then carries the expression; the counts themselves 
 
 # %%
 show_source("clearhead.biology.encoder:MotifEmbeddings")
-show_source("clearhead.biology.cells.ranking:ranked")
+show_source("clearhead.biology.cells:ranked")
 
 # %% [markdown]
 """

@@ -1,4 +1,4 @@
-"""Which substitutions a masked language model finds plausible, without any label.
+"""Proteins: the effect of substitutions, and contacts as far as attention shows them.
 
 Masked marginals (Meier et al. 2021): hide a position, and compare the probability of another
 residue there with that of the residue that stood there.
@@ -77,3 +77,19 @@ def table(marginals: Floats, sequence: str) -> Sequence[list[str]]:
         [str(number), residue, *(f"{score:.3f}" for score in row)]
         for number, (residue, row) in enumerate(zip(sequence, marginals, strict=True), start=1)
     ]
+
+
+def contacts(attention: Floats, inner: slice) -> Floats:
+    r"""A map of pairs from attention: symmetrised, background removed, mean over all heads.
+
+    .. math:: F_{ij} = A_{ij} - \frac{A_{i\cdot} A_{\cdot j}}{A_{\cdot\cdot}}
+
+    The average product correction (Dunn et al. 2008), as ESM's contact prediction applies it.
+
+    Shape: (layers, h, query, key) -> (positions, positions)
+    """
+    pairs = attention[:, :, inner, inner]
+    pairs = pairs + pairs.transpose(0, 1, 3, 2)
+    rows, columns = pairs.sum(-1, keepdims=True), pairs.sum(-2, keepdims=True)
+    corrected: Floats = pairs - rows * columns / pairs.sum((-1, -2), keepdims=True)
+    return corrected.mean(axis=(0, 1))

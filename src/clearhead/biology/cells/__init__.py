@@ -1,1 +1,0 @@
-"""Single cells: counts of genes, ranked by Geneformer's rule."""

@@ -1,1 +1,0 @@
-"""DNA: the alphabet, both strands, k-mers."""

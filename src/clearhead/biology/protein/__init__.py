@@ -1,1 +1,0 @@
-"""Proteins: the effect of substitutions."""
