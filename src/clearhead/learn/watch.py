@@ -110,10 +110,8 @@ def listing(session: Session) -> list[str]:
     """Every exercise with its state, by chapter."""
     lines, following = [], session.next()
     for number, title in course().chapters.items():
-        inside = course().inside(number)
-        if inside:
-            lines.append(f"{number}. {title}")
-        for e in inside:
+        lines.append(f"{number}. {title}")
+        for e in course().inside(number):
             state = "x" if session.is_done(e) else ">" if e is following else " "
             facts = f"{e.kind}, {e.minutes} min"
             lines.append(f"  [{state}] {course().number(e):5} {e.name:28} {e.title} ({facts})")
