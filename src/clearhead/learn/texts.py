@@ -116,7 +116,7 @@ def assess(exercise: Exercise, text: str) -> Report:
     words = len(answer_of(text).split())
     enough = words >= FEWEST_WORDS
     message = f"{words} words so far; write at least {FEWEST_WORDS}"
-    return Report(exercise.name, (Check("an answer is written", enough, message),))
+    return Report(exercise.name, (Check("your answer", enough, message),))
 
 
 def model_answer(exercise: Exercise) -> str:
