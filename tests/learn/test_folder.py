@@ -10,7 +10,7 @@ from clearhead.learn.client import Grader
 from clearhead.learn.folder import FILE, Progress, digest, find_folder, locate, reset, start
 from clearhead.learn.manifest import course
 from clearhead.learn.pages import portfolio
-from clearhead.learn.session import Session, describe
+from clearhead.learn.session import Session, describe, what_next
 from clearhead.learn.texts import RULE, solution
 from clearhead.learn.watch import Watch, listing
 
@@ -71,7 +71,7 @@ def test_answers_stay_when_the_progress_file_is_deleted(folder: Path) -> None:
 
 
 def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="clearhead learn start DIR"):
+    with pytest.raises(UserError, match="`clearhead learn start` makes one"):
         find_folder(tmp_path)
 
 
@@ -94,9 +94,10 @@ def test_hints_come_in_three_steps_and_the_solution_after_passing(
     ]  # fmt: skip
     with pytest.raises(UserError, match="--spoil"):
         session.solution(exercise, spoil=False)
+    assert "attention/scale.py" in describe(session, exercise, session.check(exercise))[-2]
     locate(folder, exercise).write_text(solution("attention"), encoding="utf-8")
-    report = session.check(exercise)
-    assert "Next: " in describe(session, exercise, report)[-1]
+    assert "passed" in describe(session, exercise, session.check(exercise))[0]
+    assert what_next(session)[-1].endswith("run: clearhead learn check why-not-rnn")
     assert session.solution(exercise, spoil=False) == solution("attention")
 
 

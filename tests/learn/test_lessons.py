@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from clearhead.learn.lesson import style
-from clearhead.learn.manifest import course
+from clearhead.learn.manifest import course, slug
 from clearhead.learn.notebooks import install_cell
 from clearhead.learn.notebooks.lessons import (
     FOLDER,
@@ -17,7 +17,6 @@ from clearhead.learn.notebooks.lessons import (
     executed,
     is_current,
     lesson_sources,
-    slug,
     with_stored_outputs,
 )
 
@@ -43,7 +42,9 @@ def form(output: dict[str, Any]) -> str:
 
 
 def test_every_chapter_has_a_lesson() -> None:
-    assert [path.stem for path in SOURCES] == [slug(chapter) for chapter in course().chapters]
+    assert [path.stem for path in SOURCES] == [
+        f"{number:02d}_{slug(title)}" for number, title in course().chapters.items()
+    ]
 
 
 @by_name

@@ -101,5 +101,5 @@ def test_a_block_that_cannot_be_used_is_one_line(text: str, message: str) -> Non
 
 def test_a_wrong_address_says_what_is_expected(tmp_path: Path) -> None:
     for spec in ("mine.py", "mine.py:NoBlock", f"{tmp_path / 'none.py'}:{NAME}"):
-        with pytest.raises(UserError, match=r"expected FILE.py:CLASS|cannot be read"):
+        with pytest.raises(UserError, match=r"expected FILE.py:CLASS|cannot read"):
             load_block(spec)

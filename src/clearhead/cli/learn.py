@@ -45,18 +45,23 @@ def watch(context: typer.Context) -> None:
 
 @app.command()
 def start(
-    directory: Annotated[Path, typer.Argument(help="A new folder, or one to bring up to date.")],
+    directory: Annotated[
+        Path, typer.Argument(help="A new folder, or one to bring up to date.")
+    ] = Path("clearhead-course"),
 ) -> None:
-    """Write the exercises into a folder; answers that are there already are kept."""
+    """Write or update the exercises; answers are kept."""
     from clearhead.learn.folder import start as start_folder
     from clearhead.learn.manifest import course
+    from clearhead.learn.texts import file_name
 
     done = start_folder(directory)
-    print(f"{directory}: {done.new} new exercises, {done.refreshed} brought up to date")
+    updated = f", {done.refreshed} brought up to date" if done.refreshed else ""
+    print(f"{directory}: {done.new} new exercises{updated}")
     for name in done.outdated:
         print(f"{name} has a new version; your answer is kept (clearhead learn reset {name})")
-    first = course().exercises[0].name
-    print(f"Next: cd {directory}, then `clearhead learn`, or `clearhead learn check {first}`")
+    first = file_name(course().exercises[0])
+    print(f"Next: cd {directory}\nThen edit {first} and run: clearhead learn check")
+    print("Or run `clearhead learn`: it checks a file whenever you save it.")
 
 
 @app.command()
@@ -74,7 +79,7 @@ def check(
     from clearhead.learn.folder import find_folder, read_file
     from clearhead.learn.manifest import course
     from clearhead.learn.report import exercism
-    from clearhead.learn.session import Session, check_text, describe, reveal
+    from clearhead.learn.session import Session, assess_yourself, check_text, describe, what_next
 
     with Grader() as one:
         one.start()  # loads while the rest is read
@@ -89,10 +94,13 @@ def check(
             wanted = course().exercise(name) if name else session.next()
             exercise = wanted or course().exercises[-1]
             report = session.check(exercise)
-            lines = [*describe(session, exercise, report), *reveal(session, exercise, report)]
+            lines = describe(session, exercise, report)
     print(exercism(report) if json else "\n".join(lines))
     if not report.passed:
         raise typer.Exit(FAILED)
+    if file is None and not json:
+        assess_yourself(session, exercise)
+        print("\n".join(what_next(session)))
 
 
 @app.command()
@@ -152,7 +160,7 @@ def export(
         "portfolio.html"
     ),
 ) -> None:
-    """Write your portfolio: answers, results and self-assessments on one page."""
+    """Write your portfolio: every answer on one page."""
     from clearhead.files import atomic_write
     from clearhead.learn.pages import portfolio
 
@@ -169,7 +177,7 @@ def certificate(
         "certificate.html"
     ),
 ) -> None:
-    """Translate with all blocks that you have built, and write the page that shows it."""
+    """Write a page with what your blocks translate."""
     from clearhead.files import atomic_write
     from clearhead.learn import pages
 
@@ -191,7 +199,7 @@ def grade(
     classroom: Annotated[Path | None, typer.Option(help="GitHub Classroom's results.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Answers graded at a time.")] = 2,
 ) -> None:
-    """Grade a folder of submissions and summarise the mistakes of the class."""
+    """Grade a folder of submissions; count the mistakes."""
     from clearhead.files import atomic_write
     from clearhead.learn import report as formats
     from clearhead.learn.teacher import grade_all, submissions, summary, to_csv

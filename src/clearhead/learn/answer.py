@@ -147,16 +147,12 @@ def run_names(
         records = []
         for sizes in probe_of(subject_name).cases:
             run = Run(names, names_of(subject_name), sizes, torch.float32, order)
-            records.append(_guarded(run, subject_name))
+            try:
+                records.append(observe(run, subject_name, FILENAME))
+            except (SystemExit, KeyboardInterrupt) as error:
+                records.append(failure(error, FILENAME, run))
             adapted |= run.adapted
             ways = max(ways, run.ways)
         orders.append(records)
         order += 1
     return {"orders": orders, "adapted": sorted(adapted)}
-
-
-def _guarded(run: Run, subject_name: str) -> dict[str, Any]:
-    try:
-        return observe(run, subject_name, FILENAME)
-    except (SystemExit, KeyboardInterrupt) as error:
-        return failure(error, FILENAME, run)

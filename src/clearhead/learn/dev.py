@@ -9,15 +9,7 @@ from dataclasses import dataclass, field
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.manifest import (
-    CODING,
-    CONTENT,
-    Exercise,
-    course,
-    subject,
-    subject_names,
-    texts,
-)
+from clearhead.learn.manifest import CODING, CONTENT, Exercise, course, subject, texts
 from clearhead.learn.report import Report
 from clearhead.learn.texts import solution, starting_text, variant_text
 
@@ -44,12 +36,11 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
         raise UserError(f"no exercise or subject is called {' or '.join(names)}")
     found = Findings()
     start = time.perf_counter()
-    subjects = [name for name in subject_names() if any(e.subject == name for e in exercises)]
     with Grader() as one:
         for exercise in exercises:
             problems = [*_of_entry(exercise), *_of_exercise(exercise, one)]
             found.problems += [f"{exercise.name}: {problem}" for problem in problems]
-        for name in subjects:
+        for name in dict.fromkeys(e.subject for e in exercises if e.subject):
             _check_subject(name, one, found)
     if not names:
         found.problems += _stray_files()
@@ -125,7 +116,7 @@ def _check_subject(name: str, one: Grader, found: Findings) -> None:
 
 def _stray_files() -> Iterator[str]:
     """Content that no exercise uses."""
-    used = set(subject_names())
+    used = {e.subject for e in course().exercises if e.subject}
     for path in (CONTENT / "subjects").iterdir():
         if path.name.removesuffix(".toml") not in used:
             yield f"content/subjects/{path.name} belongs to no exercise"

@@ -69,10 +69,7 @@ def find_folder(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder
-    raise UserError(
-        f"{start} is not in a folder of exercises; `clearhead learn start DIR` makes one, "
-        "then `cd DIR`"
-    )
+    raise UserError(f"{start} is not in a folder of exercises; `clearhead learn start` makes one")
 
 
 @dataclass(frozen=True)

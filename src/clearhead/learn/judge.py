@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import torch
+
 from clearhead.learn.records import Record, Typed, close, is_number
 from clearhead.learn.report import Check
 from clearhead.learn.run import LAW
@@ -128,12 +130,7 @@ def _tensors(actual: Any, expected: Typed, sizes: Sizes, slack: float) -> str:
 
 def _largest(a: Any, e: Any, sizes: Sizes) -> str:
     gap = (a - e).abs().nan_to_num(nan=float("inf"))
-    flat = int(gap.argmax()) if gap.dim() else 0
-    index = []
-    for size in reversed(e.shape):
-        index.append(flat % size)
-        flat //= size
-    place = tuple(reversed(index))
+    place = tuple(map(int, torch.unravel_index(gap.argmax(), gap.shape)))
     names = _names(e.shape, sizes)
     where = ", ".join(f"{n} {i}".strip() for n, i in zip(names, place, strict=True))
     share = int(((a - e).abs() > 1e-5 + 1e-4 * e.abs()).sum())

@@ -1,5 +1,6 @@
 """The course's content: chapters, exercises, subjects and known wrong variants, read from TOML."""
 
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -126,6 +127,11 @@ class Course:
     def inside(self, *chapters: int) -> list[Exercise]:
         """The exercises of some chapters, in order."""
         return [e for e in self.exercises if e.chapter in chapters]
+
+
+def slug(title: str) -> str:
+    """`scaled_dot_product_attention`: a title in the name of a file."""
+    return "_".join(re.findall(r"[^\W_]+", title.lower()))
 
 
 @cache

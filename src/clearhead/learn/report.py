@@ -74,7 +74,8 @@ class Report:
         """The report as the learner reads it: what failed, then the name of the mistake."""
         if self.passed:
             return [f"passed: {self.score}", *self._output()]
-        found = [self._where() + self.error] if self.error else []
+        where = f"line {self.line}: " if self.line else ""
+        found = [where + self.error] if self.error else []
         failed = [c for c in self.checks if not c.passed] if not self.error else []
         shown = failed[:1] + [c for c in failed[1:] if "expected" in c.message][:1]
         shown = shown[:1] if failed and "expected" in failed[0].message else shown
@@ -87,9 +88,6 @@ class Report:
         if self.checks:
             found.append(self.score)
         return found + self._output()
-
-    def _where(self) -> str:
-        return f"line {self.line}: " if self.line else ""
 
     def _output(self) -> list[str]:
         return ["your program printed:", self.printed] if self.printed else []

@@ -1,11 +1,12 @@
 """One learner at work: checks, hints and progress, for the command line and watch mode."""
 
 import sys
+from os.path import relpath
 from pathlib import Path
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.folder import Progress, read_answer
+from clearhead.learn.folder import Progress, locate, read_answer
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
 from clearhead.learn.texts import assess, model_answer, solution_text
@@ -109,30 +110,34 @@ def test_out_exercises(chapter: int) -> list[Exercise]:
 
 
 def describe(session: Session, exercise: Exercise, report: Report) -> list[str]:
-    """The lines that the learner reads after a check, the next command included."""
-    number = course().number(exercise)
+    """The lines that the learner reads after a check: what failed, or what to remember."""
     first, *rest = report.lines() or [""]
-    lines = [f"{number} {exercise.name}: {first}", *(f"  {line}" for line in rest)]
+    lines = [f"{course().number(exercise)} {exercise.name}: {first}", *(f"  {x}" for x in rest)]
     if not report.passed:
-        return [*lines, f"  hint: clearhead learn hint {exercise.name}"]
-    if exercise.key_idea:
-        lines.append(f"  {' '.join(exercise.key_idea.split())}")
+        file = relpath(locate(session.folder, exercise))
+        return [*lines, f"  file: {file}", f"  hint: clearhead learn hint {exercise.name}"]
+    if exercise.kind == "written":
+        return [*lines, "", model_answer(exercise)]
+    return [*lines, *([f"  {' '.join(exercise.key_idea.split())}"] if exercise.key_idea else [])]
+
+
+def what_next(session: Session) -> list[str]:
+    """The next exercise: its file, and the command that checks it."""
     following = session.next()
     if following is None:
-        return [*lines, "  Every exercise is done. Next: clearhead learn certificate"]
-    where = course().number(following)
-    return [*lines, f"  Next: {where} {following.title}: clearhead learn check {following.name}"]
+        return ["  Every exercise is done. Next: clearhead learn certificate"]
+    file = relpath(locate(session.folder, following))
+    return [
+        f"  Next: {course().number(following)} {following.title}",
+        f"  Edit {file}, then run: clearhead learn check {following.name}",
+    ]
 
 
-def reveal(session: Session, exercise: Exercise, report: Report) -> list[str]:
-    """The model answer of a written task, once there is an answer; she assesses herself."""
-    if exercise.kind != "written" or not report.passed:
-        return []
-    lines = ["", model_answer(exercise)]
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        print("\n".join(lines))
-        found = [input(f"Does your answer say: {p} [y/n] ")[:1] == "y" for p in exercise.rubric]
-        session.progress.rubric[exercise.name] = found
-        session.progress.save(session.folder)
-        return [f"{sum(found)} of {len(found)} points; your portfolio keeps them"]
-    return lines
+def assess_yourself(session: Session, exercise: Exercise) -> None:
+    """Ask for each point of the rubric whether the answer has it, if there is a terminal."""
+    if exercise.kind != "written" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    found = [input(f"Does your answer say: {p} [y/n] ")[:1] == "y" for p in exercise.rubric]
+    session.progress.rubric[exercise.name] = found
+    session.progress.save(session.folder)
+    print(f"{sum(found)} of {len(found)} points; your portfolio keeps them")

@@ -14,6 +14,7 @@ from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.learn import adopt
 from clearhead.learn.failures import failure, open_blanks
+from clearhead.learn.folder import read_file
 from clearhead.learn.observe import load_text
 from clearhead.models import Transformer
 from clearhead.translation import Translator
@@ -72,11 +73,7 @@ def load_block(spec: str) -> Block:
     path, _, name = spec.rpartition(":")
     if not path or name not in ARGUMENTS:
         raise UserError(f"--with {spec}: expected FILE.py:CLASS with one of {', '.join(ARGUMENTS)}")
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--with {spec}: {path} cannot be read ({error})") from error
-    return block_of(text, path, name)
+    return block_of(read_file(Path(path)), path, name)
 
 
 def block_of(text: str, filename: str, name: str) -> Block:
@@ -224,6 +221,5 @@ def _in_words(error: Exception, filename: str) -> UserError:
         return error
     found = failure(error, filename)
     first = str(found["error"]).strip().splitlines()[0]
-    return UserError(
-        f"{filename}{', line ' + str(found['line']) if found['line'] else ''}: {first}"
-    )
+    line = f", line {found['line']}" if found["line"] else ""
+    return UserError(f"{filename}{line}: {first}")

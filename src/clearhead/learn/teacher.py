@@ -127,12 +127,11 @@ def _plain(value: object) -> object:
 
 def summary(graded: Sequence[Graded]) -> str:
     """For each exercise the share that passed, then the mistakes by frequency."""
-    lines = []
     by_exercise: dict[str, list[Report]] = {}
     for one in graded:
         by_exercise.setdefault(one.report.exercise, []).append(one.report)
     students = len({one.submission.student for one in graded})
-    lines.append(f"{len(graded)} submissions of {students} students")
+    lines = [f"{len(graded)} submissions of {students} students"]
     for name, reports in by_exercise.items():
         right = sum(report.passed for report in reports)
         lines.append(f"\n{name}: {right} of {len(reports)} passed")

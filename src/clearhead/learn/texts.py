@@ -5,7 +5,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from clearhead.errors import UserError
-from clearhead.learn.manifest import CODING, Exercise, course, subject, texts
+from clearhead.learn.manifest import CODING, Exercise, course, slug, subject, texts
 from clearhead.learn.report import Check, Report
 from clearhead.learn.source import apply_edits, body_removed, excerpt
 
@@ -65,8 +65,7 @@ def _common(a: list[str], b: list[str]) -> int:
 
 def file_name(exercise: Exercise) -> str:
     """`attention/scale.py`, `attention/why_keys.md`: below the learner's folder."""
-    words = "".join(c if c.isalnum() else " " for c in course().chapters[exercise.chapter].lower())
-    folder = f"{exercise.chapter:02d}_{'_'.join(words.split())}"
+    folder = f"{exercise.chapter:02d}_{slug(course().chapters[exercise.chapter])}"
     return f"{folder}/{exercise.name}.{'md' if exercise.kind == 'written' else 'py'}"
 
 
@@ -117,7 +116,7 @@ def assess(exercise: Exercise, text: str) -> Report:
     words = len(answer_of(text).split())
     enough = words >= FEWEST_WORDS
     message = f"{words} words so far; write at least {FEWEST_WORDS}"
-    return Report(exercise.name, (Check("an answer is written", enough, message),))
+    return Report(exercise.name, (Check("your answer", enough, message),))
 
 
 def model_answer(exercise: Exercise) -> str:

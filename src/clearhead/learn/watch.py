@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from clearhead.errors import UserError
 from clearhead.learn.folder import Progress, locate, reset
 from clearhead.learn.manifest import Exercise, course
-from clearhead.learn.session import Session, describe
+from clearhead.learn.session import Session, describe, what_next
 
 POLL_SECONDS = 0.25  # works on network drives and in containers, where file events do not
 BAR = 30
@@ -85,10 +86,17 @@ class Watch:
             return
         path = locate(self.session.folder, exercise)
         print(f"\n{path.relative_to(self.session.folder)} …", flush=True)
-        report = self.session.check(exercise)
+        try:
+            report = self.session.check(exercise)
+        except UserError as error:  # the file is not text, or has just been removed
+            print(error)
+            return
         print("\n".join(describe(self.session, exercise, report)))
+        if report.passed and exercise.kind == "written":
+            print(f"  Assess yourself: clearhead learn check {exercise.name}")
         if report.passed and exercise is self.current:
             self.current = self.session.next()
+            print("\n".join(what_next(self.session)))
         print(f"{progress_bar(self.session)}\n{KEYS}", flush=True)
 
 
@@ -110,12 +118,10 @@ def listing(session: Session) -> list[str]:
     """Every exercise with its state, by chapter."""
     lines, following = [], session.next()
     for number, title in course().chapters.items():
-        inside = course().inside(number)
-        if inside:
-            lines.append(f"{number}. {title}")
-        for e in inside:
+        lines.append(f"{number}. {title}")
+        for e in course().inside(number):
             state = "x" if session.is_done(e) else ">" if e is following else " "
-            facts = f"{e.kind}, {e.minutes} min"
+            facts = f"{e.kind_name}, {e.minutes} min"
             lines.append(f"  [{state}] {course().number(e):5} {e.name:28} {e.title} ({facts})")
     return [*lines, progress_bar(session)]
 

@@ -29,12 +29,6 @@ def lesson_sources() -> list[Path]:
     return sorted(FOLDER.glob("[0-9][0-9]_*.py"))
 
 
-def slug(chapter: int) -> str:
-    """`02_scaled_dot_product_attention`: the name of a chapter's lesson."""
-    words = re.findall(r"\w+", course().chapters[chapter].lower())
-    return "_".join([f"{chapter:02d}", *words])
-
-
 def digest(source: Path) -> str:
     """Changes with the lesson, the source that it shows, its exercises, or the style sheet."""
     return _sha256(source.read_text(encoding="utf-8"), shown_digest(source), style())

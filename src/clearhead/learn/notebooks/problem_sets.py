@@ -10,7 +10,7 @@ cells that check. Cell metadata: nbgrader's schema 3.
 import ast
 from collections.abc import Iterator
 
-from clearhead.learn.manifest import Exercise, Part, course, texts
+from clearhead.learn.manifest import Exercise, Part, course, slug, texts
 from clearhead.learn.notebook import variable_of
 from clearhead.learn.notebooks import Cell, Notebook, code, install_cell, markdown, notebook
 from clearhead.learn.source import BLANK
@@ -21,8 +21,7 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 def file_stem(number: int) -> str:
     """`part_1_basic_building_blocks`."""
-    words = "".join(c if c.isalnum() else " " for c in course().parts[number - 1].title.lower())
-    return "_".join([f"part_{number}", *words.split()])
+    return f"part_{number}_{slug(course().parts[number - 1].title)}"
 
 
 def problem_set(number: int, solved: bool = False) -> Notebook:
