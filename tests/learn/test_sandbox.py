@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ BUSY = """
         while time.process_time() < end:
             pass
 """
-FORGED = json.dumps(Report("scale", (Check("all", True),)).to_dict()) + "\n"
+FORGED = json.dumps(asdict(Report("scale", (Check("all", True),)))) + "\n"
 # Answers to `scale` that compute nothing themselves, and what the report says.
 FORGERIES = {
     "a report on every file": (

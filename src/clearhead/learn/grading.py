@@ -20,9 +20,11 @@ from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
 from clearhead.learn.records import Record, Typed
 from clearhead.learn.report import Check, Mistake, Report
-from clearhead.learn.run import DETERMINISTIC, LAW, TRAINED, UNCHANGED, may_adapt
+from clearhead.learn.run import DETERMINISTIC, LAW, TRAINED, UNCHANGED, Adapted, may_adapt
 
 Combination = tuple[str, ...]
+Records = list[Record]
+Mistakes = tuple[Mistake, ...]
 
 # Errors that no known mistake raises: names, imports, exercises that are not done yet.
 NO_MISTAKE = {
@@ -49,7 +51,7 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     found, records = max(graded, key=lambda pair: sum(c.passed for c in pair[0]))
     if all(check.passed for check in found):
         return Report(exercise, tuple(found))
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: Mistakes = ()
     if not any(record.get("type") in NO_MISTAKE for record in records):
         mistakes = recognize(subject_name, records, adapted)
         mistakes = mistakes or by_effect(records, expected, list(cases))
@@ -60,9 +62,7 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     return Report(exercise, tuple(found), mistakes, matrices=_matrices(records, expected))
 
 
-def recognize(
-    subject_name: str, records: list[Record], adapted: frozenset[str] = frozenset()
-) -> tuple[Mistake, ...]:
+def recognize(subject_name: str, records: Records, adapted: Adapted = frozenset()) -> Mistakes:
     """The known mistake, or the two, that explain every record; none if no combination does."""
     known = subject(subject_name)
     deadline = time.process_time() + SECONDS_FOR_PAIRS
@@ -77,20 +77,14 @@ def recognize(
     return ()
 
 
-def _explains(
-    names: Combination, subject_name: str, records: list[Record], adapted: frozenset[str]
-) -> bool:
+def _explains(names: Combination, subject_name: str, records: Records, adapted: Adapted) -> bool:
     try:
-        return all(
-            explains(i, subject_name, names, record, adapted) for i, record in enumerate(records)
-        )
+        return all(explains(i, subject_name, names, r, adapted) for i, r in enumerate(records))
     except UserError:  # two edits of one expression
         return False
 
 
-def _candidates(
-    subject_name: str, record: Record, adapted: frozenset[str]
-) -> Iterator[Combination]:
+def _candidates(subject_name: str, record: Record, adapted: Adapted) -> Iterator[Combination]:
     """Every variant, then the pairs whose first result can be that of the answer.
 
     A variant that leaves the first result as it is (it concerns masks, or dropout) leaves the
@@ -117,15 +111,13 @@ def _wrong(record: Record, right: Record, slack: float = 0.0) -> set[str]:
     return {k for k, value in right.items() if not agrees({k: record.get(k)}, {k: value}, slack)}
 
 
-def by_effect(
-    records: list[Record], expected: list[Record], cases: list[Sizes]
-) -> tuple[Mistake, ...]:
+def by_effect(records: Records, expected: Records, cases: list[Sizes]) -> Mistakes:
     """A mistake of any exercise, recognised by its effect: a cut gradient, a fixed size …"""
     names = list(_effects(records, expected, cases))[:1]
     return tuple(Mistake(n, " ".join(texts()["effect"][n].split())) for n in names)
 
 
-def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) -> Iterator[str]:
+def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterator[str]:
     wrong = [_wrong(seen, right) for seen, right in zip(records, expected, strict=True)]
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
@@ -147,7 +139,7 @@ def _effects(records: list[Record], expected: list[Record], cases: list[Sizes]) 
         yield "transposed"
 
 
-def _transposed(records: list[Record], expected: list[Record], wrong: set[str]) -> bool:
+def _transposed(records: Records, expected: Records, wrong: set[str]) -> bool:
     """Whether every wrong output is the expected one transposed."""
     keys = [k for k in wrong if not k.startswith(("gradient of ", LAW))]
     cases = zip(records, expected, strict=True)
@@ -161,7 +153,7 @@ def _is_transpose(actual: Any, expected: Any) -> bool:
     return e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
 
 
-def _matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:
+def _matrices(records: Records, expected: Records) -> tuple[list[list[float]], ...]:
     """Expected and actual values of the first wrong tensor, as two matrices."""
     for mine, theirs in zip(records, expected, strict=True):
         for key, right in theirs.items():

@@ -132,18 +132,15 @@ def _maps(matrices: tuple[list[list[float]], ...]) -> str:
         return ""
     every = [abs(x) for matrix in matrices for row in matrix for x in row if x == x]
     largest = max([x for x in every if x != float("inf")], default=0.0) or 1.0
-    maps = zip(("expected", "actual"), matrices, strict=True)
-    return f"<div class='maps'>{''.join(_map(m, name, largest) for name, m in maps)}</div>"
-
-
-def _map(matrix: list[list[float]], name: str, largest: float) -> str:
-    """Positive values in the accent colour, negative in orange, by their share of the largest."""
-    rows = "".join(f"<tr>{''.join(heat_cell(x, largest) for x in row)}</tr>" for row in matrix)
-    return f"<table><caption>{name}</caption>{rows}</table>"
+    tables = []
+    for name, matrix in zip(("expected", "actual"), matrices, strict=True):
+        rows = "".join(f"<tr>{''.join(heat_cell(x, largest) for x in row)}</tr>" for row in matrix)
+        tables.append(f"<table><caption>{name}</caption>{rows}</table>")
+    return f"<div class='maps'>{''.join(tables)}</div>"
 
 
 def heat_cell(value: float, largest: float) -> str:
-    """A cell of a table, coloured by its share of the largest value."""
+    """Positive values in the accent colour, negative in orange, by their share of the largest."""
     share = min(100, round(100 * abs(value) / largest)) if value == value else 0
     colour = "var(--accent)" if value > 0 else "var(--negative)"
     style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"

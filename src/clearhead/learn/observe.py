@@ -16,11 +16,11 @@ from clearhead.learn.failures import failure
 from clearhead.learn.judge import SLACK, agrees, flat_tensors, resembles
 from clearhead.learn.manifest import subject
 from clearhead.learn.records import Record, TooLarge, decode, encode
-from clearhead.learn.run import PROBES, Probe, Run
+from clearhead.learn.run import PROBES, Adapted, Probe, Run
 from clearhead.learn.texts import solution, variant_text
 
 Names = dict[str, Any]
-NONE: frozenset[str] = frozenset()
+NONE: Adapted = frozenset()
 
 
 class _TextLoader(InspectLoader):
@@ -65,22 +65,20 @@ def names_of(subject_name: str, *variants: str) -> Names:
 
 
 @cache
-def known_record(
-    case: int, subject_name: str, *variants: str, adapted: frozenset[str] = NONE
-) -> Record:
+def known_record(case: int, subject_name: str, *variants: str, adapted: Adapted = NONE) -> Record:
     """What is seen of the solution, or of a wrong variant of it, on one case in float64."""
     run = _exact_run(case, subject_name, names_of(subject_name, *variants), adapted)
     filename = f"<{' + '.join((subject_name, *variants))}>"
     return decode_record(observe(run, subject_name, filename))
 
 
-def _exact_run(case: int, subject_name: str, answer: Names, adapted: frozenset[str]) -> Run:
+def _exact_run(case: int, subject_name: str, answer: Names, adapted: Adapted) -> Run:
     sizes = probe_of(subject_name).cases[case]
     return Run(answer, names_of(subject_name), sizes, torch.float64, 0, adapted)
 
 
 def explains(
-    case: int, subject_name: str, names: tuple[str, ...], target: Record, adapted: frozenset[str]
+    case: int, subject_name: str, names: tuple[str, ...], target: Record, adapted: Adapted
 ) -> bool:
     """Whether a combination of variants agrees with a record; it stops at the first difference."""
     if len(names) == 1:

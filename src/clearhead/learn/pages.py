@@ -21,7 +21,7 @@ from clearhead.learn.manifest import CODING, CONTENT, Exercise, course
 from clearhead.learn.notebook import heat_cell
 from clearhead.learn.session import Session
 from clearhead.learn.swap import ARGUMENTS, Block, Swapped, block_of, compare
-from clearhead.learn.texts import answer_of, file_name
+from clearhead.learn.texts import answer_of, file_name, paragraphs
 from clearhead.translation import Translator
 from clearhead.translation.loading import find_model, load_translator
 
@@ -40,7 +40,8 @@ def _attempt(session: Session, exercise: Exercise) -> str:
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     answer = f"<pre>{escape(text)}</pre>"
     if exercise.kind == "written":
-        answer = f"<p class='written'>{escape(_unwrapped(answer_of(text)))}</p>"
+        text = "\n\n".join(paragraphs(answer_of(text)))
+        answer = f"<p class='written'>{escape(text)}</p>"
     score = session.progress.passed.get(exercise.name)
     state = f"<span class='{'good' if score else 'bad'}'>{score or 'not passed yet'}</span>"
     marks = session.progress.rubric.get(exercise.name, [])
@@ -51,11 +52,6 @@ def _attempt(session: Session, exercise: Exercise) -> str:
         f"{state} <span class='muted'>{escape(file_name(exercise))}</span>{answer}"
         + (f"<p class='muted'>Self-assessment</p><ul>{assessed}</ul>" if points else ""),
     )
-
-
-def _unwrapped(text: str) -> str:
-    """The lines of each paragraph joined: the page breaks them where it ends."""
-    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def encode(value: Any) -> Any:
         return {"dtype": dtype, "shape": list(value.shape), "data": numbers.flatten().tolist()}
     if isinstance(value, dict):
         return {"items": [[encode(k), encode(v)] for k, v in value.items()]}
-    if isinstance(value, list | tuple | torch.Size):
+    if isinstance(value, list | tuple):
         return [encode(v) for v in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value[:2000] if isinstance(value, str) else value

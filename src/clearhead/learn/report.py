@@ -54,13 +54,9 @@ class Report:
         right = sum(c.passed for c in self.checks)
         return f"{right} of {len(self.checks)} checks passed"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON carries it between processes."""
-        return asdict(self)
-
     @staticmethod
     def from_dict(table: dict[str, Any]) -> "Report":
-        """The report that `to_dict` wrote."""
+        """A report that was sent as JSON."""
         values = dict(table)
         values["checks"] = tuple(Check(**c) for c in table["checks"])
         values["mistakes"] = tuple(Mistake(**m) for m in table["mistakes"])

@@ -39,6 +39,7 @@ PROBES: dict[str, Probe] = {}
 
 
 Observer: TypeAlias = Callable[["Run"], None]
+Adapted: TypeAlias = frozenset[str]  # what the reference does as the answer does it
 
 
 def probe(*cases: Mapping[str, int]) -> Callable[[Observer], Observer]:
@@ -62,7 +63,7 @@ class Run:
 
     def __init__(
         self, answer: Names, reference: Names, sizes: Mapping[str, int],
-        dtype: torch.dtype = torch.float32, order: int = 0, adapted: frozenset[str] = frozenset(),
+        dtype: torch.dtype = torch.float32, order: int = 0, adapted: Adapted = frozenset(),
     ) -> None:  # fmt: skip
         self.answer, self.reference, self.sizes = answer, reference, sizes
         self.dtype, self.order, self.adapted = dtype, order, set(adapted)
@@ -172,9 +173,10 @@ class Run:
             self.on_seen(name, result)
         same = all(_equal(a, b) for a, b in zip(given, inputs, strict=True))
         self.seen[UNCHANGED] = self.seen.get(UNCHANGED, True) and same
+        outputs = [o for o in flat(output) if _has_gradient(o)]
         if function is self._assigned[0]:
-            self._trained([o for o in flat(output) if _has_gradient(o)])
-        self._gradients(name, output, leaves)
+            self._trained(outputs)
+        self._gradients(name, outputs, [leaf for leaf in leaves if _has_gradient(leaf)])
         if isinstance(function, nn.Module) and not function.training:
             with torch.no_grad():
                 again = detached(function(*[_leaf(value) for value in inputs]))
@@ -182,9 +184,7 @@ class Run:
             self.seen[DETERMINISTIC] = repeats
         return result
 
-    def _gradients(self, name: str, output: Any, leaves: list[Any]) -> None:
-        outputs = [o for o in flat(output) if _has_gradient(o)]
-        wanted = [leaf for leaf in leaves if _has_gradient(leaf)]
+    def _gradients(self, name: str, outputs: list[Any], wanted: list[Any]) -> None:
         if not wanted:
             return
         if not outputs:

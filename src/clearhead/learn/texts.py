@@ -1,5 +1,6 @@
 """The texts of an exercise: its file as the learner receives it, and its solution."""
 
+import re
 import textwrap
 from functools import cache
 from itertools import pairwise, takewhile
@@ -79,8 +80,7 @@ def starting_text(exercise: Exercise) -> str:
 
 def starting_code(exercise: Exercise) -> str:
     """The code of the file: the solution with its blanks, its bugs, or without its bodies."""
-    text = solution(exercise.subject)
-    text = apply_edits(text, exercise.blanks)
+    text = apply_edits(solution(exercise.subject), exercise.blanks)
     for path in exercise.bodies:
         text = body_removed(text, path)
     edits = [e for name in exercise.bugs for e in subject(exercise.subject).variant(name).edits]
@@ -89,13 +89,16 @@ def starting_code(exercise: Exercise) -> str:
 
 
 def _heading(exercise: Exercise) -> str:
-    task = "\n\n".join(
-        textwrap.fill(" ".join(part.split()), 88) for part in exercise.task.strip().split("\n\n")
-    )
+    task = "\n\n".join(textwrap.fill(part, 88) for part in paragraphs(exercise.task))
     title = f"{course().number(exercise)} {exercise.title}"
     command = f"    clearhead learn check {exercise.name}"
     instruction = texts()["kind"][exercise.kind]["instruction"]
     return f"{title}\n\n{task}\n\n{instruction}\n\n{command}"
+
+
+def paragraphs(text: str) -> list[str]:
+    """Each paragraph as one line."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip())]
 
 
 def _without_docstring(text: str) -> str:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
 
@@ -45,7 +45,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         request = json.loads(line)
         report = grade_text(request["exercise"], request["subject"], request["text"])
         _end_orphans()
-        print(json.dumps(report.to_dict()), file=answers, flush=True)
+        print(json.dumps(asdict(report)), file=answers, flush=True)
 
 
 def grade_text(exercise: str, subject: str, text: str) -> Report:
