@@ -100,7 +100,7 @@ def difference(actual: Any, expected: Any, sizes: Sizes, slack: float = 0.0) -> 
             return f"expected {len(expected)} values, got {_kind(actual)}"
         for i, (a, e) in enumerate(zip(actual, expected, strict=True), start=1):
             if text := difference(a, e, sizes, slack):
-                return text if len(expected) == 1 else f"value {i}: {text}"
+                return text if len(expected) == 1 else f"returned value {i}: {text}"
         return ""
     if isinstance(expected, Typed):
         return _tensors(actual, expected, sizes, slack)

@@ -5,6 +5,7 @@ The report is shown as an HTML card without scripts, in the theme of the page.
 
 import inspect
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -117,7 +118,9 @@ def card(report: Report, title: str, after: str = "") -> str:
     if not report.error:
         rows.append(f"<ul>{''.join(_item(c.name, c.passed) for c in report.checks)}</ul>")
     rows.append(_maps(report.matrices))
-    rows += [f"<div class='after'>{escape(after)}</div>"] if after else []
+    text = re.sub(r"(?<!\n)\n(?![\n-])", " ", after)  # a paragraph is one line
+    text = text.replace("- [ ]", "☐")
+    rows += [f"<div class='after'>{escape(text)}</div>"] if after else []
     style = (CONTENT / "card.css").read_text(encoding="utf-8")
     return f"<style>{style}</style><div class='ch-card'>{''.join(rows)}</div>"
 

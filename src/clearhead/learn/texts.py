@@ -118,8 +118,8 @@ def assess(exercise: Exercise, text: str) -> Report:
     """One check: is there an answer? Its quality is assessed by the learner herself."""
     words = len(answer_of(text).split())
     enough = words >= FEWEST_WORDS
-    message = f"{words} words so far; write at least {FEWEST_WORDS}"
-    return Report(exercise.name, (Check("your answer", enough, message),))
+    check = Check(f"at least {FEWEST_WORDS} words", enough, f"{words} so far")
+    return Report(exercise.name, (check,))
 
 
 def model_answer(exercise: Exercise) -> str:
