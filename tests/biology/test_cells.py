@@ -15,12 +15,14 @@ import torch
 import transformers
 
 from clearhead.biology import training
+from clearhead.biology.benchmark import Plan, benchmark
 from clearhead.biology.cells import deletion_shifts, draw_cells, fit_medians, ranked
 from clearhead.biology.domains import read
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.compare.sequence_baselines import baselines, features_for
 from clearhead.data.h5ad import kind_of_values, read_cell, read_cells, write_cell
 from clearhead.data.sequences import Columns, Record
 from clearhead.errors import UserError
@@ -93,6 +95,22 @@ def test_scaled_values_are_refused_with_the_reason(tmp_path: Path) -> None:
         next(read_cells(path))
     path = write(tmp_path / "y.h5ad", scaled, layers={"counts": matrix})
     assert next(read_cells(path)).label == "A"
+
+
+def test_the_baselines_of_cells_read_expression(tmp_path: Path) -> None:
+    """Letters and k-mers mean nothing here; each column is one gene's value."""
+    records = list(read_cells(write(tmp_path / "cells.h5ad", counts(60))))
+    models = baselines("classes", records)
+    assert {model.features for model in models} == {"expression"}
+    assert not any("mer" in model.name or "hot" in model.name for model in models)
+    table = features_for(records)["expression"](records)
+    gene, cell = (
+        sorted(GENES).index(GENES[0]),
+        dict(p.split(":") for p in records[0].sequence.split()),
+    )
+    assert table[0, gene] == pytest.approx(np.log1p(float(cell[GENES[0]])))
+    (line,) = benchmark(records, {}, Plan(3, only=("logistic regression",)), tmp_path / "runs")
+    assert line.scores["macro_f1"][0] > 0.9
 
 
 def write_sparse(folder: Path, matrix: np.ndarray, genes: list[str], end: str = "") -> Path:

@@ -14,8 +14,8 @@ from clearhead.biology import training
 from clearhead.biology.examples import classes_of, fold_column, hold_out, kind_of_answer, numbers_of
 from clearhead.biology.predicting import Predictor
 from clearhead.compare.sequence_baselines import (
-    BASELINES,
     Baseline,
+    baselines,
     counted,
     features_for,
 )
@@ -64,7 +64,7 @@ def benchmark(
         len(records), folds.max() + 1, shared,
         ": scores are inflated; --similarity 1 keeps them together" if shared else "",
     )  # fmt: skip
-    models = competitors(Truth(answer, labels), values, plan.seeds)
+    models = competitors(baselines(answer, records), Truth(answer, labels), values, plan.seeds)
     if unknown := [name for name in plan.only if name not in models]:
         raise UserError(f"there is no model {unknown[0]!r}; expected {', '.join(models)}")
     return [
@@ -87,11 +87,11 @@ def divide(records: Sequence[Record], answer: str, plan: Plan) -> NDArray[np.int
     return stratified([(r.label or "") * by_label for r in records], plan.folds, 1)
 
 
-def competitors(truth: "Truth", values: dict[str, Any], seeds: int) -> dict[str, list[Answer]]:
+def competitors(
+    classical: Sequence[Baseline], truth: "Truth", values: dict[str, Any], seeds: int
+) -> dict[str, list[Answer]]:
     """Every model of the table by its name; those with a seed once for each seed."""
-    found: dict[str, list[Answer]] = {}
-    for baseline in BASELINES[truth.answer]():
-        found[baseline.name] = [_classical(baseline, truth)]
+    found = {baseline.name: [_classical(baseline, truth)] for baseline in classical}
     variants = {
         "small CNN": {"kind": "convolution", "path": "", "linear": ""},
         "Transformer, from scratch": {"path": ""},

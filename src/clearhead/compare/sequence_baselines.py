@@ -28,17 +28,22 @@ class Baseline(NamedTuple):
     settings: tuple[Callable[[], Any], ...]
 
 
+def is_cell(record: Record) -> bool:
+    """Whether the record is a list of genes with values."""
+    return ":" in record.sequence
+
+
 def features_for(train: Sequence[Record]) -> dict[str, Features]:
     """How records become numbers, fitted on training records.
 
+    `expression`: the logarithm of counts per 10,000, for cells.
     `positions`: one-hot letters of aligned sequences; of others, counts as in `words`.
     `pairs`: one-hot letters and pairs of neighbours. `words`: shares of words of 1 to 3 letters
     and the length. `windows`: one-hot letters around each position that counts.
     """
-    if ":" in train[0].sequence:
+    if is_cell(train[0]):
         genes = sorted({name for record in train for name in read_cell(record.sequence)[0]})
-        cells: Features = lambda records: _expression(records, genes)  # noqa: E731
-        return {"positions": cells, "pairs": cells, "words": cells}
+        return {"expression": lambda records: _expression(records, genes)}
     lengths = {len(record.sequence) for record in train}
     letters = sorted({letter for record in train for letter in record.sequence})
     if train[0].label is not None and len(train[0].label) == len(train[0].sequence) > 1:
@@ -126,11 +131,39 @@ def _shares(records: Sequence[Record], vocabulary: dict[str, int]) -> Floats:
     return table
 
 
-def class_baselines() -> list[Baseline]:
-    """For classes, the simplest first."""
+def baselines(answer: str, records: Sequence[Record]) -> list[Baseline]:
+    """For `answer`: "classes", "number", or "positions"; the simplest first."""
     require_scikit_learn()
+    if answer == "classes":
+        return _for_cells() if is_cell(records[0]) else _for_classes()
+    return _for_numbers() if answer == "number" else _for_positions()
+
+
+def _for_cells() -> list[Baseline]:
     from sklearn.dummy import DummyClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import BernoulliNB, GaussianNB
+
+    def regression(strength: float) -> Callable[[], Any]:
+        return lambda: LogisticRegression(C=strength, max_iter=2000, class_weight="balanced")
+
+    strengths = 0.03, 0.3, 3.0
+    return [
+        Baseline("majority", "expression", (lambda: DummyClassifier(strategy="prior"),)),
+        Baseline("naive Bayes", "expression", (BernoulliNB, GaussianNB)),
+        Baseline("logistic regression", "expression", tuple(map(regression, strengths))),
+        Baseline("gradient boosting", "expression", tuple(map(_boosting, (0.05, 0.1)))),
+    ]
+
+
+def _boosting(rate: float) -> Callable[[], Any]:
     from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return lambda: HistGradientBoostingClassifier(learning_rate=rate, random_state=0)
+
+
+def _for_classes() -> list[Baseline]:
+    from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import BernoulliNB, GaussianNB
     from sklearn.pipeline import make_pipeline
@@ -142,9 +175,6 @@ def class_baselines() -> list[Baseline]:
     def scaled(strength: float) -> Callable[[], Any]:
         return lambda: make_pipeline(StandardScaler(), regression(strength)())
 
-    def boosting(rate: float) -> Callable[[], Any]:
-        return lambda: HistGradientBoostingClassifier(learning_rate=rate, random_state=0)
-
     strengths = 0.03, 0.3, 3.0
     plain, counted = tuple(map(regression, strengths)), tuple(map(scaled, strengths))
     return [
@@ -153,13 +183,11 @@ def class_baselines() -> list[Baseline]:
         Baseline("logistic regression, k-mer counts", "words", counted),
         Baseline("logistic regression, one-hot", "positions", plain),
         Baseline("logistic regression, one-hot pairs", "pairs", plain),
-        Baseline("gradient boosting", "positions", tuple(map(boosting, (0.05, 0.1)))),
+        Baseline("gradient boosting", "positions", tuple(map(_boosting, (0.05, 0.1)))),
     ]
 
 
-def number_baselines() -> list[Baseline]:
-    """For numbers."""
-    require_scikit_learn()
+def _for_numbers() -> list[Baseline]:
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import Ridge
@@ -177,9 +205,7 @@ def number_baselines() -> list[Baseline]:
     ]  # fmt: skip
 
 
-def position_baselines() -> list[Baseline]:
-    """For a class at each position."""
-    require_scikit_learn()
+def _for_positions() -> list[Baseline]:
     from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import SGDClassifier
     from sklearn.naive_bayes import BernoulliNB
@@ -192,13 +218,6 @@ def position_baselines() -> list[Baseline]:
         Baseline("naive Bayes, window", "windows", (BernoulliNB,)),
         Baseline("logistic regression, window", "windows", tuple(map(regression, (1e-5, 1e-4)))),
     ]
-
-
-BASELINES: dict[str, Callable[[], list[Baseline]]] = {
-    "classes": class_baselines,
-    "number": number_baselines,
-    "positions": position_baselines,
-}
 
 
 def require_scikit_learn() -> None:
