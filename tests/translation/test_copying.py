@@ -174,6 +174,17 @@ def test_a_time_or_a_month_is_written_in_other_words_and_its_translation_stays(
         assert restored("Viens à 21 h 31", swaps) == "Viens à 21 h 31"
 
 
+def test_a_month_and_a_day_return_in_french_behind_the_same_elision() -> None:
+    missing = [Literal("name", "August"), Literal("name", "Tuesday")]
+    text = "Tuesday, August 4"
+    for attempt in range(3):
+        swaps = stand_ins(text, missing, attempt)
+        month, day = swaps[0].forms[0][0], swaps[1].forms[1][0]
+        assert swapped(text, swaps) == f"{swaps[1].stand_in}, {swaps[0].stand_in} 4"
+        assert month[0] in "ao" and day[0].isupper()
+        assert restored(f"{day} au début d'{month}", swaps) == "Mardi au début d'août"
+
+
 def test_a_number_of_another_form_has_no_stand_in() -> None:
     for number in ("1,250.50", "15:30", "two hundred", "123456"):
         assert stand_ins(f"It is {number}.", [Literal("number", number)], 0) == []

@@ -6,8 +6,8 @@ A model copies what it has seldom seen piece by piece, and sometimes fails. The 
 1. with a wider beam, of which the best hypothesis that lacks the fewest is taken;
 2. with stand-ins: what is missing is replaced in the source by something of the same kind that is
    common in the training data (Tom for Kwabena, test.txt for a long file name), and in the
-   translation it takes the place of its stand-in. A country or a people takes it in French, from
-   the lexicon of the grammar (Canada for Zimbabwe, *italienne* for *rwandaise*).
+   translation it takes the place of its stand-in. A country, a people, a month or a day takes it in
+   French, from the lexicon of the grammar (Canada for Zimbabwe, *italienne* for *rwandaise*).
 
 A candidate is taken only if it lacks fewer than the translation before. So a translation that
 lacks nothing never changes.
@@ -20,7 +20,8 @@ from functools import cached_property
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, normalize
 from clearhead.text import BothLanguages
-from clearhead.translation.doubt.exonyms import MONTHS, STAND_INS, exonyms, french_swaps
+from clearhead.translation.doubt.dates import abbreviations, date_stand_ins, date_swaps
+from clearhead.translation.doubt.exonyms import STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
 from clearhead.translation.sources import Reader, Source
 
@@ -179,7 +180,7 @@ def stand_ins(text: str, missing: Sequence[Literal], attempt: int) -> list[Swap]
 
 def _choices(literal: Literal) -> tuple[str, ...]:
     kind, text = literal
-    if others := _in_other_words(text):
+    if others := _in_other_words(text) or date_stand_ins(text):
         return others
     if text in exonyms():
         return STAND_INS.get(exonyms()[text].kind, ())
@@ -192,8 +193,8 @@ def _choices(literal: Literal) -> tuple[str, ...]:
 
 def _in_other_words(text: str) -> tuple[str, ...]:
     """9:31PM as 9:31 p.m., 9:31 pm and 21:31; Sept. as September; of anything else nothing."""
-    if text.rstrip(".") in MONTHS:
-        return (MONTHS[text.rstrip(".")][0],)
+    if text.rstrip(".") in abbreviations():
+        return (abbreviations()[text.rstrip(".")],)
     time = _TIME.fullmatch(text)
     if not time:
         return ()
@@ -205,6 +206,8 @@ def _in_other_words(text: str) -> tuple[str, ...]:
 def _forms(literal: Literal, stand_in: str) -> tuple[tuple[str, str], ...]:
     if _in_other_words(literal.text):
         return ()
+    if date_stand_ins(literal.text):
+        return tuple(date_swaps(stand_in, literal.text))
     if literal.text in exonyms():
         return tuple(french_swaps(stand_in, literal.text))
     return ((stand_in, literal.text),)

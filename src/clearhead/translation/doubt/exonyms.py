@@ -1,4 +1,4 @@
-"""What French writes in its own way: countries, regions, peoples, some cities, months, units.
+"""What French writes in its own way: countries, regions, peoples, some cities, units.
 
 `missing_exonyms` compares the translation with the lexicon of the grammar: Latvia has arrived as
 *Lettonie*, and also as *letton*, for the government of Latvia is *le gouvernement letton*. Behind
@@ -16,13 +16,6 @@ from clearhead.translation.doubt.numbers import folded
 # Also names of people, so that the English spelling may stay.
 _PEOPLE = frozenset({"Chad", "Georgia", "Jordan", "Virginia", "Carolina"})
 _ALSO = {"Vietnam": ("Vietnam",), "India": ("Indes",)}  # other correct spellings
-MONTHS = {  # abbreviations: in full, and in French
-    "Jan": ("January", "janvier"), "Feb": ("February", "février"), "Mar": ("March", "mars"),
-    "Apr": ("April", "avril"), "Jun": ("June", "juin"), "Jul": ("July", "juillet"),
-    "Aug": ("August", "août"), "Sep": ("September", "septembre"),
-    "Sept": ("September", "septembre"), "Oct": ("October", "octobre"),
-    "Nov": ("November", "novembre"), "Dec": ("December", "décembre"),
-}  # fmt: skip
 _UNITS = {
     **{"kB": ("ko", "kilooctets"), "MB": ("Mo", "mégaoctets"), "GB": ("Go", "gigaoctets")},
     **{"TB": ("To", "téraoctets"), "nm": ("nm", "nanomètres"), "µm": ("µm", "micromètres")},
@@ -30,7 +23,6 @@ _UNITS = {
     **{"mg": ("mg", "milligrammes"), "kg": ("kg", "kilos"), "ml": ("ml", "millilitres")},
 }
 _UNIT = re.compile(rf"(?<=\d)[ \u00a0]?({'|'.join(_UNITS)})\b")
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b\.?(?= \d)")
 _SAME_START = 4  # letters that a country and its people share in French: Angleterre, anglais
 # By the gender of a country: the prepositions that it never has.
 _NEVER = {"m": "à|en|de", "f": "à|au|du", "vowel": "à|au|du|de", "p": "à|en|au|du", "0": "en|au|du"}
@@ -68,10 +60,7 @@ def missing_exonyms(source: str, translation: str) -> tuple[list[str], str]:
     found = [match[0] for match in _pattern().finditer(source)]
     found += [match[1] for match in _UNIT.finditer(source)]
     missing = [name for name in found if not _arrives(exonyms()[name], words)]
-    months = [match[0] for match in _MONTH.finditer(source)]
-    if not re.search(r"\d/\d", words):
-        missing += [month for month in months if MONTHS[month.rstrip(".")][1] not in words]
-    for pattern in (_pattern(), _MONTH, _UNIT):
+    for pattern in (_pattern(), _UNIT):
         source = pattern.sub(lambda match: " " * len(match[0]), source)
     return missing, source
 

@@ -10,6 +10,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from clearhead.translation.doubt.dates import missing_dates
 from clearhead.translation.doubt.english import is_function_word
 from clearhead.translation.doubt.exonyms import missing_exonyms
 from clearhead.translation.doubt.numbers import folded
@@ -19,6 +20,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _OPENING = re.compile(r"(?:^|[.!?…:;]|[\"“‘«(\[*•–—-])[\"“‘«(\[\s*•–—-]*$")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|St|Mt|Gen|Capt|Sgt|[A-Z])\.\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_INITIALS = re.compile(r"(?<![\w.])(?P<letters>(?:[A-Z]\. ?)+)(?P<name>[A-Z]\w+)")
+_NO_INITIALS = frozenset({"US", "USA", "UK", "UN", "EU", "DC", "AM", "PM", "BC", "AD", "PS"})
 _SMALL = (
     *("a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "how", "in"),
     *("is", "it", "not", "of", "on", "or", "our", "that", "the", "this", "to", "was", "we"),
@@ -35,16 +38,37 @@ def missing_names(source: str, translation: str) -> list[str]:
         return []  # most sentences
     if source.isupper() or _is_heading(words):
         return []
-    missing, source = missing_exonyms(source, translation)
+    initials, source = _missing_initials(source, translation)
+    dates, source = missing_dates(source, translation)
+    exonyms, source = missing_exonyms(source, translation)
+    missing = [*initials, *dates, *exonyms]
     missing += [name for name in _names(source) if not _arrives(name, translation)]
     return list(dict.fromkeys(missing))
+
+
+def _missing_initials(source: str, translation: str) -> tuple[list[str], str]:
+    """Names with initials of which one is missing, and the source with spaces in their place.
+
+    They are missing as a whole: only Tom can stand for J. K. Rowling.
+    """
+    held = set(_WORD.findall(translation))
+    missing = [
+        match[0]
+        for match in _INITIALS.finditer(source)
+        if match["letters"].replace(".", "").replace(" ", "") not in _NO_INITIALS
+        and not is_function_word(match["name"])
+        and not held.issuperset(re.findall("[A-Z]", match["letters"]))
+    ]
+    for name in missing:
+        source = source.replace(name, " " * len(name))
+    return missing, source
 
 
 def _is_heading(words: list[str]) -> bool:
     """Whether ordinary words have capitals, too: The Cell and Its Membrane."""
     capitals = [word for word in words[1:] if word[0].isupper()]
     small = [word for word in words[1:] if word[0].islower()]
-    if any(word.casefold() in _SMALL for word in capitals):
+    if any(word.casefold() in _SMALL for word in capitals if len(word) > 1):
         return True
     return len(capitals) > 2 and all(word in _SMALL for word in small)
 
