@@ -47,6 +47,7 @@ _OTHERS = {
     "emoji": ("😊", "😂", "🎉", "😀"),
 }
 _TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\.?", re.IGNORECASE)
+_LETTERS = ("B", "C", "D", "X")
 _HANDLES = ("@tom", "@paul", "@anna", "@mary")
 
 
@@ -184,6 +185,8 @@ def _choices(literal: Literal) -> tuple[str, ...]:
         return others
     if text in exonyms():
         return STAND_INS.get(exonyms()[text].kind, ())
+    if kind == "name" and len(text) == 1:
+        return _LETTERS
     if kind == "name":
         return _HANDLES if text[0] == "@" else _NAMES[bool(_VOWELS.match(text))]
     if kind == "number":

@@ -21,6 +21,10 @@ _OPENING = re.compile(r"(?:^|[.!?…:;]|[\"“‘«(\[*•–—-])[\"“‘«(\
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|St|Mt|Gen|Capt|Sgt|[A-Z])\.\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _INITIALS = re.compile(r"(?<![\w.])(?P<letters>(?:[A-Z]\. ?)+)(?P<name>[A-Z]\w+)")
+# Vitamin C, the bases A and T; neither the article nor U.S., 5K, Q&A or °C.
+_LETTER = re.compile(
+    r"(?<![^\s(\"“‘])(?:[B-HJ-Z](?=[\s),;:!?\"”’]|\.?$|\. )|A(?=[),;:!?\"”’]| (?:and|or)\b|\.?$))"
+)
 _NO_INITIALS = frozenset({"US", "USA", "UK", "UN", "EU", "DC", "AM", "PM", "BC", "AD", "PS"})
 _SMALL = (
     *("a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "how", "in"),
@@ -81,7 +85,9 @@ def _names(source: str) -> list[str]:
         before = source[: match.start()]
         inside = bool(_TITLE.search(before)) or not _OPENING.search(before)
         marked = (inside and word[0].isupper()) or not word[1:].islower()
-        if marked and len(word) > 1 and not _is_translated(word):
+        if len(word) == 1:
+            names += [word] if _LETTER.match(source, match.start()) else []
+        elif marked and not _is_translated(word):
             names.append(word)
     return names
 
