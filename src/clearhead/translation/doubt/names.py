@@ -102,6 +102,8 @@ def _is_translated(word: str) -> bool:
 
 def _arrives(name: str, translation: str) -> bool:
     words = [word for match in _WORD.findall(translation) for word in re.split("['’-]", match)]
+    if len(name) == 1:
+        return name in words  # "a" is also a verb
     parts = [part for part in re.split("['’-]", name) if part not in _translated()]
     if _spells(folded(translation).split(), folded(name).replace(" ", "")):
         return True  # also where it is hyphenated or spaced in another way
