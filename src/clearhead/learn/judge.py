@@ -98,9 +98,10 @@ def difference(actual: Any, expected: Any, sizes: Sizes, slack: float = 0.0) -> 
             if not any(isinstance(v, Typed) for v in expected):
                 return f"expected {_short(expected)}, got {_short(actual)}"
             return f"expected {len(expected)} values, got {_kind(actual)}"
+        part = "returned value" if any(isinstance(v, Typed) for v in expected) else "element"
         for i, (a, e) in enumerate(zip(actual, expected, strict=True), start=1):
             if text := difference(a, e, sizes, slack):
-                return text if len(expected) == 1 else f"returned value {i}: {text}"
+                return text if len(expected) == 1 else f"{part} {i}: {text}"
         return ""
     if isinstance(expected, Typed):
         return _tensors(actual, expected, sizes, slack)
