@@ -163,9 +163,10 @@ def test_a_country_and_a_people_return_in_french_with_their_gender() -> None:
         ("12 am", ["12:00 a.m.", "12:00 am", "0:00"]),
         ("7.05 a.m.", ["7:05 a.m.", "7:05 am", "7:05"]),
         ("Sept.", ["September", "September"]),
+        ("02/21/1941", ["February 21, 1941"]),
     ],
 )
-def test_a_time_or_a_month_is_written_in_other_words_and_its_translation_stays(
+def test_a_time_a_month_or_a_date_is_written_in_other_words_and_its_translation_stays(
     time: str, others: list[str]
 ) -> None:
     for attempt, other in enumerate(others):

@@ -20,6 +20,7 @@ from functools import cached_property
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, normalize
 from clearhead.text import BothLanguages
+from clearhead.translation.doubt.abbreviated import written_out
 from clearhead.translation.doubt.dates import abbreviations, date_stand_ins, date_swaps
 from clearhead.translation.doubt.exonyms import STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
@@ -195,7 +196,9 @@ def _choices(literal: Literal) -> tuple[str, ...]:
 
 
 def _in_other_words(text: str) -> tuple[str, ...]:
-    """9:31PM as 9:31 p.m., 9:31 pm and 21:31; Sept. as September; of anything else nothing."""
+    """9:31PM as 9:31 p.m., 9:31 pm and 21:31; Sept. as September; $2M as $2 million."""
+    if longer := written_out(text):
+        return (longer,)
     if text.rstrip(".") in abbreviations():
         return (abbreviations()[text.rstrip(".")],)
     time = _TIME.fullmatch(text)

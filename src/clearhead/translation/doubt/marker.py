@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from clearhead.translation.doubt.abbreviated import missing_abbreviations
 from clearhead.translation.doubt.english import doubt_of_language
 from clearhead.translation.doubt.names import missing_names
 from clearhead.translation.doubt.numbers import missing_numbers
@@ -110,8 +111,10 @@ class DoubtMarker:
 def missing_copies(source: str, translation: str) -> list[Literal]:
     """Each name, number, URL and so on that did not arrive, as the source writes it."""
     found, rest = literals(source)
+    abbreviated, rest = missing_abbreviations(rest, translation)
+    numbers = [*abbreviated, *missing_numbers(rest, translation)]
     return [
         *missing_literals(found, translation),
-        *(Literal("number", text) for text in missing_numbers(rest, translation)),
+        *(Literal("number", text) for text in numbers),
         *(Literal("name", text) for text in missing_names(rest, translation)),
     ]
