@@ -26,8 +26,6 @@ _OF = {
 
 def missing_abbreviations(source: str, translation: str) -> tuple[list[str], str]:
     """Those that did not arrive in a French form, and the source with spaces in their place."""
-    if "/" not in source and not any(sign in source for sign in "$€£"):
-        return [], source  # most sentences
     target = FrenchNumbers(translation)
     found = [
         match[0]

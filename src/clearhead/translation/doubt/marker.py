@@ -34,6 +34,7 @@ _CODE = re.compile(
 )
 # What every pattern above contains: most sentences hold none of it.
 _ANY = re.compile(rf"{_EMOJI}|[`@#/_\d]|--|\.\w")
+_AMOUNT = re.compile(r"[$€£/]")
 LOW_SCORE, CUT_OFF = "low score", "cut off"
 
 
@@ -111,8 +112,10 @@ class DoubtMarker:
 def missing_copies(source: str, translation: str) -> list[Literal]:
     """Each name, number, URL and so on that did not arrive, as the source writes it."""
     found, rest = literals(source)
-    abbreviated, rest = missing_abbreviations(rest, translation)
-    numbers = [*abbreviated, *missing_numbers(rest, translation)]
+    numbers = []
+    if _AMOUNT.search(rest):
+        numbers, rest = missing_abbreviations(rest, translation)
+    numbers += missing_numbers(rest, translation)
     return [
         *missing_literals(found, translation),
         *(Literal("number", text) for text in numbers),
