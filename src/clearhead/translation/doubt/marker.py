@@ -112,7 +112,7 @@ class DoubtMarker:
 def missing_copies(source: str, translation: str) -> list[Literal]:
     """Each name, number, URL and so on that did not arrive, as the source writes it."""
     found, rest = literals(source)
-    numbers = []
+    numbers: list[str] = []
     if _AMOUNT.search(rest):
         numbers, rest = missing_abbreviations(rest, translation)
     numbers += missing_numbers(rest, translation)
