@@ -12,7 +12,7 @@ from clearhead.translation.doubt.dates import months
 from clearhead.translation.doubt.numbers import FrenchNumbers
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
-# 13 and more is no month; of 03/04/1987 nobody knows which is the month.
+# A number above 12 cannot be the month; 03/04/1987 could be March or April.
 _DATE = re.compile(r"(?<![\d/])(0?[1-9]|1[0-2])/(1[3-9]|2\d|3[01])/(\d{4})(?![\d/])")
 _SCALED = re.compile(rf"([$€£])({_NUMBER}) ?([KMB]|bn)\b")
 _DOLLARS = re.compile(rf"\b(CA|C|AU|A|US)\$ ?({_NUMBER})")
