@@ -1,6 +1,7 @@
 """Right answers pass however they are written; wrong ones are refused and, if known, named."""
 
 import json
+import re
 import warnings
 
 import pytest
@@ -109,3 +110,33 @@ def test_a_mask_of_zeros_and_ones_is_a_mask(grader: Grader) -> None:
 
 def test_what_the_answer_prints_is_shown(grader: Grader) -> None:
     assert "hello" in graded(grader, "residual", solution("residual") + "print('hello')\n").printed
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("return torch.roll(labels, 1)", "name 'torch' is not defined; write `import torch`"),
+        ("return labels.rol(1, 1)", "has no attribute 'rol'; did you mean roll?"),
+        ("return labels.roll(int(input()), 1)", "use the arguments of the function instead"),
+        ("while True: print(9 ** 999)", "prints more than 1 MB: remove the print from the loop"),
+    ],
+)
+def test_an_error_of_python_says_what_is_missing(grader: Grader, line: str, message: str) -> None:
+    report = graded(grader, "shift-right", f"def shift_right(labels, bos_id):\n    {line}\n")
+    assert message in report.error and report.line == 2
+
+
+def test_a_letter_without_quotes_is_explained(grader: Grader) -> None:
+    report = graded(grader, "quiz-blocks", "rows_sum_to = b\n")
+    assert "is not defined; write the letter in quotes" in report.error
+
+
+def test_an_error_on_some_sizes_says_its_line(grader: Grader) -> None:
+    text = solution("shift_right").replace("return shifted", "return shifted + 0 * labels[1, 0]")
+    report = graded(grader, "shift-right", text)
+    assert re.search(r"batch=1, tgt_len=4: line \d+: IndexError", str(report))
+
+
+def test_weights_after_dropout_are_accepted_where_the_exercise_gives_the_code() -> None:
+    assert graded_here("scale", answers.attention.SEED).passed
+    assert not graded_here("write-attention", answers.attention.SEED).passed

@@ -23,7 +23,7 @@ import torch
 
 import clearhead
 from clearhead.learn.failures import failure, open_blanks
-from clearhead.learn.manifest import Exercise, course, subject
+from clearhead.learn.manifest import Exercise, course, subject, texts
 from clearhead.learn.observe import load_text, names_of, observe, probe_of
 from clearhead.learn.run import Run
 from clearhead.learn.sandbox import COURSE, allow_more_time, restrict
@@ -37,7 +37,7 @@ P = ParamSpec("P")
 def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> None:
     """Restrict this process, run the answer, and write the result as JSON."""
     exercise = course().exercise(exercise_name)
-    solution(exercise.subject)  # read the sources before reading is restricted
+    _ = solution(exercise.subject), texts()  # before reading is restricted
     hide(exercise)
     restrict(folder, output)
     warnings.simplefilter("ignore")
@@ -110,7 +110,8 @@ def run_answer(
         names = vars(load_text(text, FILENAME))
     except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt
         return {"failed": failure(error, FILENAME)}
-    return run_names(completed(names, exercise), exercise.subject, before_order)
+    given = exercise.kind != "write"
+    return run_names(completed(names, exercise), exercise.subject, before_order, given)
 
 
 def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
@@ -137,8 +138,9 @@ def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
 
 
 def run_names(
-    names: dict[str, Any], subject_name: str, before_order: Callable[[], None] = lambda: None
-) -> dict[str, Any]:
+    names: dict[str, Any], subject_name: str, before_order: Callable[[], None] = lambda: None,
+    given: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """The records of every order of weights, and the biases that the answer does not have."""
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
@@ -146,7 +148,7 @@ def run_names(
         before_order()
         records = []
         for sizes in probe_of(subject_name).cases:
-            run = Run(names, names_of(subject_name), sizes, torch.float32, order)
+            run = Run(names, names_of(subject_name), sizes, order=order, given=given)
             try:
                 records.append(observe(run, subject_name, FILENAME))
             except (SystemExit, KeyboardInterrupt) as error:

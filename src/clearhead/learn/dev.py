@@ -88,7 +88,8 @@ def _of_exercise(exercise: Exercise, one: Grader) -> Iterator[str]:
 
 
 def _check_subject(name: str, one: Grader, found: Findings) -> None:
-    exercise = next(e for e in course().exercises if e.subject == name)
+    own = [e for e in course().exercises if e.subject == name]
+    exercise = min(own, key=lambda e: e.kind != "write")  # it accepts fewer forms
     report = one.grade(exercise, solution(name))
     if not report.passed:
         found.problems.append(f"{name}: its solution fails: {report}")

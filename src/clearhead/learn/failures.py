@@ -4,10 +4,12 @@ import inspect
 import re
 import traceback
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import reduce
 from typing import Any
 
 from clearhead.learn.adopt import Misfit
+from clearhead.learn.manifest import texts
 from clearhead.learn.records import Record, TooLarge
 from clearhead.learn.run import Missing, Run
 from clearhead.learn.sandbox import Refused
@@ -64,7 +66,18 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
         return "the memory limit was reached"
     if run is not None and isinstance(error, TypeError) and (text := _signature(words, run)):
         return text
-    return f"{_explained(error, run)}{type(error).__name__}: {words}"
+    return f"{_explained(error, run)}{type(error).__name__}: {words}{_hint(error)}"
+
+
+def _hint(error: BaseException) -> str:
+    """What is missing or misspelt, where the message of Python alone does not say it."""
+    if isinstance(error, AttributeError):
+        close = get_close_matches(error.name or "", dir(error.obj), 1)
+        return f"; did you mean {close[0]}?" if close else ""
+    if not isinstance(error, NameError | EOFError | OSError):
+        return ""
+    key = getattr(error, "name", None) or getattr(error, "strerror", None) or "EOFError"
+    return f"; {hint}" if (hint := texts()["hint"].get(key)) else ""
 
 
 def _of_torch(error: BaseException) -> bool:

@@ -18,9 +18,9 @@ from clearhead.learn.judge import (
 )
 from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
-from clearhead.learn.records import Record, Typed
+from clearhead.learn.records import Record, Typed, is_number
 from clearhead.learn.report import Check, Mistake, Report
-from clearhead.learn.run import DETERMINISTIC, LAW, TRAINED, UNCHANGED, Adapted, may_adapt
+from clearhead.learn.run import DETERMINISTIC, DRAWN, LAW, TRAINED, UNCHANGED, Adapted, may_adapt
 
 Combination = tuple[str, ...]
 Records = list[Record]
@@ -98,8 +98,10 @@ def _candidates(subject_name: str, record: Record, adapted: Adapted) -> Iterator
     seen = {name: known_record(0, subject_name, name, adapted=adapted) for name in apart}
     fitting = {n for n in apart if not difference(record.get(first), seen[n].get(first), {}, SLACK)}
     wrong, wanted = {n: _wrong(seen[n], right, SLACK) for n in apart}, _wrong(record, right, SLACK)
-    pairs = []
+    pairs, error = [], record.get("type")
     for pair in combinations(apart, 2):
+        if error and all(seen[name].get("type") != error for name in pair):
+            continue  # only together do the two raise it: an accident
         left = [name for name in pair if first in wrong[name]]
         if len(left) == len(pair) or fitting.intersection(left or pair):
             pairs.append(pair)
@@ -121,36 +123,54 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
     wrong = [_wrong(seen, right) for seen, right in zip(records, expected, strict=True)]
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
-    if any("inplace operation" in str(record.get("raw")) for record in records):
-        yield "input-changed-in-place"
-    if any(record.get(DETERMINISTIC, True) is not True for record in records):
-        yield "random-in-evaluation"
-    gradients = all(key.startswith(("gradient of ", LAW + TRAINED)) for key in every)
-    if every and not failed and gradients:
+    yield from _of_errors(records)
+    for law, name in ((DETERMINISTIC, "random-in-evaluation"), (DRAWN, "drawn-at-random")):
+        if any(record.get(law, True) is not True for record in records):
+            yield name
+    if every and not failed and all(k.startswith(("gradient of ", LAW + TRAINED)) for k in every):
         yield "gradient-cut"
-    if UNCHANGED in every and all(key.startswith(("gradient of ", LAW)) for key in every):
+    if UNCHANGED in every and not _outputs(every):
         yield "input-changed-in-place"
     batches = [sizes.get("batch") for sizes in cases]
     if 1 in batches and {b for b, keys in zip(batches, wrong, strict=True) if keys} == {1}:
         yield "batch-of-one"
     elif failed and any(not keys for keys in wrong):
         yield "size-fixed"
-    if not failed and _transposed(records, expected, every):
-        yield "transposed"
+    pairs = zip(records, expected, strict=True)
+    related = [_relations(a.get(k), e.get(k)) for a, e in pairs for k in _outputs(every)]
+    yield from set.intersection(*related) if related and not failed else ()
 
 
-def _transposed(records: Records, expected: Records, wrong: set[str]) -> bool:
-    """Whether every wrong output is the expected one transposed."""
-    keys = [k for k in wrong if not k.startswith(("gradient of ", LAW))]
-    cases = zip(records, expected, strict=True)
-    return bool(keys) and all(_is_transpose(a.get(k), e.get(k)) for a, e in cases for k in keys)
+def _outputs(keys: set[str]) -> list[str]:
+    return [key for key in keys if not key.startswith(("gradient of ", LAW))]
 
 
-def _is_transpose(actual: Any, expected: Any) -> bool:
-    if not isinstance(actual, Typed) or not isinstance(expected, Typed):
-        return False
+def _of_errors(records: Records) -> Iterator[str]:
+    errors = [str(record.get("raw")) for record in records]
+    if any("inplace operation" in error for error in errors):
+        yield "input-changed-in-place"
+    if any("cuda" in error.lower() for error in errors):
+        yield "device-fixed"
+    if all("NoneType" in error for error in errors) and not any(r["line"] for r in records):
+        yield "nothing-returned"  # the probe could not convert it
+
+
+def _relations(actual: Any, expected: Any) -> set[str]:
+    """What a wrong output has in common with the expected one."""
+    if actual is None:
+        return {"nothing-returned"}
+    if not isinstance(expected, Typed):
+        return set()
+    if isinstance(actual, tuple):
+        right = any(not difference(part, expected, {}) for part in actual)
+        return {"more-than-the-result"} if right else set()
+    if not isinstance(actual, Typed):
+        return {"number-instead-of-tensor"} if is_number(actual) else set()
     a, e = actual.tensor.double(), expected.tensor.double()
-    return e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
+    if a.shape == e.shape and actual.kind != expected.kind and bool(((a - e).abs() < 1e-4).all()):
+        return {"other-dtype"}
+    same = e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
+    return {"transposed"} if same else set()
 
 
 def _matrices(records: Records, expected: Records) -> tuple[list[list[float]], ...]:

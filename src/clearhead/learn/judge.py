@@ -83,7 +83,8 @@ def _values(actual: list[Record], expected: list[Record], cases: list[Sizes]) ->
     for mine, theirs, sizes in zip(actual, expected, cases, strict=True):
         name = ", ".join(f"{key}={value}" for key, value in sizes.items()) or "values"
         if "error" in mine:
-            yield Check(name, False, mine["error"])
+            where = f"line {mine['line']}: " if mine.get("line") else ""
+            yield Check(name, False, where + mine["error"])
             continue
         values = [key for key in theirs if not key.startswith(LAW)]
         pairs = ((key, mine.get(key), theirs[key]) for key in values)

@@ -69,7 +69,7 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = run_names(names, found.subject)
+            result = run_names(names, found.subject, given=found.kind != "write")
         report = grade(found.name, found.subject, json.loads(json.dumps(result)))
         after = found.key_idea
     title = f"{course().number(found)} {found.title}"

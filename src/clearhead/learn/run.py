@@ -16,11 +16,14 @@ UNCHANGED = LAW + "the inputs are left unchanged"
 TRAINED = "the gradient reaches every parameter"
 EPSILON_ALONE, FEATURES_FIRST = "epsilon alone", "features first"
 DETERMINISTIC = LAW + "in evaluation mode the same input gives the same output"
+DRAWN = LAW + "two calls with the same input give the same result"
+EITHER_WEIGHTS = "weights before or after dropout"
 
 
 def may_adapt(name: str) -> bool:
     """Whether the reference may do without it: a bias, a vector that is a single number, a form."""
-    return name.endswith(("bias", adopt.FIRST)) or name in (EPSILON_ALONE, FEATURES_FIRST)
+    forms = (EPSILON_ALONE, FEATURES_FIRST, EITHER_WEIGHTS)
+    return name.endswith(("bias", adopt.FIRST)) or name in forms
 
 
 class Missing(LookupError):
@@ -59,13 +62,15 @@ class Run:
     weights: `order` selects one of the possible assignments, and `ways` is how many
     there are. `adapted` collects what the reference has to do alike: biases that the block
     does not have, vectors that are a single number, other arguments of the constructor.
+    `given`: the exercise gives the code around what it asks for, and other forms of it will do.
     """
 
     def __init__(
         self, answer: Names, reference: Names, sizes: Mapping[str, int],
         dtype: torch.dtype = torch.float32, order: int = 0, adapted: Adapted = frozenset(),
+        given: bool = False,
     ) -> None:  # fmt: skip
-        self.answer, self.reference, self.sizes = answer, reference, sizes
+        self.answer, self.reference, self.sizes, self.given = answer, reference, sizes, given
         self.dtype, self.order, self.adapted = dtype, order, set(adapted)
         self.seen: dict[str, Any] = {}
         self.ways = 1

@@ -3,11 +3,11 @@
 A right answer is (exercise, text); a wrong one is (exercise, text, name of the mistake).
 """
 
-from tests.learn.answers import attention, blocks, examined, functions, layers, stacks
+from tests.learn.answers import attention, blocks, examined, functions, layers, stacks, unseen
 
 Right = tuple[str, str]
 Wrong = tuple[str, str, str]
 
-MODULES = (blocks, attention, layers, stacks, functions, examined)
+MODULES = (blocks, attention, layers, stacks, functions, examined, unseen)
 RIGHT: list[Right] = [one for module in MODULES for one in module.RIGHT]
 WRONG: list[Wrong] = [one for module in MODULES for one in module.WRONG]

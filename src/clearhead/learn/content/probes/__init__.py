@@ -18,4 +18,6 @@ def values(run: Run) -> None:
     for name, value in run.reference.items():
         if isinstance(value, PLAIN) and not name.startswith("_"):
             found = run.get(name)
+            if isinstance(found, str) and isinstance(value, str):  # "B" or "b)" for "b"
+                found = found.strip(" ().").lower()
             run.seen[name] = tuple(found) if isinstance(found, list) else found

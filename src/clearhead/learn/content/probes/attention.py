@@ -1,11 +1,12 @@
 """Probes of attention, masks and heads."""
 
+import contextlib
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import Run, probe
+from clearhead.learn.run import EITHER_WEIGHTS, Run, probe
 
 
 def key_mask(run: Run) -> Tensor:
@@ -41,10 +42,33 @@ def attention(run: Run) -> None:
     if isinstance(masked, Tensor) and masked.shape[-1] == run.key:
         hidden = masked.masked_fill(mask, 0.0).abs().max()
         run.law("hidden keys have weight 0", bool(hidden < 1e-6), f"one has {float(hidden):.3g}")
-    # Sources differ in whether they return the weights before or after dropout: output only.
-    run.see(
-        "output with dropout of everything", _output_of(attend), q, k, v, mask, torch.zeros_like
-    )
+    dropped = "output with dropout of every second key"
+    run.see(dropped, _output_of(attend), q, k, v, mask, _every_second)
+    if run.given:  # sources differ in whether they return the weights before or after dropout
+        run.adapted.add(EITHER_WEIGHTS)
+    if EITHER_WEIGHTS not in run.adapted:
+        _before_dropout(run, masked, _second(attend(q, k, v, mask, _every_second)))
+    if "masked_softmax" in run.answer:  # else the answer does without it
+        _row_without_keys(run)
+
+
+def _before_dropout(run: Run, without: object, weights: object) -> None:
+    if isinstance(weights, Tensor) and isinstance(without, Tensor):
+        same = weights.shape == without.shape and torch.allclose(weights, without, atol=1e-4)
+        run.law("the weights are returned as they were before dropout", same)
+
+
+def _row_without_keys(run: Run) -> None:
+    scores, mask = run.normal(1, 1, 2, 3), torch.tensor([[[[True, False, True], [False] * 3]]])
+    with contextlib.suppress(NotImplementedError, TypeError):  # it is not what attention() calls
+        row = run.get("masked_softmax")(scores, mask)[0, 0, 1]
+        detail = f"its weights are {row.tolist()}"
+        run.law("a row without visible keys becomes zeros", bool((row == 0).all()), detail)
+
+
+def _every_second(weights: Tensor) -> Tensor:
+    """A dropout that hits the same keys every time."""
+    return weights * 2 * (torch.arange(weights.shape[-1]) % 2)
 
 
 @probe(
@@ -77,9 +101,22 @@ def multi_head_attention(run: Run) -> None:
     before = run.see("output with a look-ahead mask", block, x, x, x, look_ahead)
     _causality(run, block, x, look_ahead, before)
     dropped = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0, training=True)
+    shapes = _shapes_at_dropout(dropped)
     run.see("output in training with dropout 1", dropped, x, k, v, None)
+    if shapes:  # F.dropout is not seen
+        law, found = "dropout is applied to the attention weights", f"to {tuple(shapes[0])}"
+        run.law(law, any(run.key in shape for shape in shapes), f"it is applied {found}")
     still = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0)
     run.see("output in evaluation with dropout 1", still, x, k, v, None)
+
+
+def _shapes_at_dropout(block: torch.nn.Module) -> list[torch.Size]:
+    """Filled in the next pass: the shape of what each `nn.Dropout` of the block receives."""
+    shapes: list[torch.Size] = []
+    for module in block.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.register_forward_pre_hook(lambda _, x: shapes.extend(t.shape for t in x))
+    return shapes
 
 
 def _causality(run: Run, block: torch.nn.Module, x: Tensor, mask: Tensor, before: object) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import Run, probe
+from clearhead.learn.run import DRAWN, LAW, Run, probe
 
 BOS, EOS = 0, 1
 
@@ -29,8 +29,11 @@ def greedy(run: Run) -> None:
     """`greedy(next_log_probabilities, bos_id, eos_id, max_length)`."""
     for bias in (-3.0, 0.0, 1.0):
         model = toy_model(run, run.vocab, bias)
-        found = run.get("greedy")(model, BOS, EOS, run.max_length)
-        run.seen[f"ids, EOS bias {bias:g}"] = tuple(map(int, found))
+        found, again = (
+            tuple(map(int, run.get("greedy")(model, BOS, EOS, run.max_length))) for _ in range(2)
+        )
+        run.seen[f"ids, EOS bias {bias:g}"] = found
+        run.law(DRAWN.removeprefix(LAW), found == again)
 
 
 @probe(*({"vocab": v, "beam_size": b, "max_length": 6} for v, b in ((6, 2), (5, 4), (8, 3))))

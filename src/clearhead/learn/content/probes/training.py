@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import Run, probe
+from clearhead.learn.run import Run, detached, flat, probe
 
 
 @probe({"tokens": 9, "vocab": 7, "padded": 3}, {"tokens": 5, "vocab": 11, "padded": 0})
@@ -37,9 +37,9 @@ def quantize(run: Run) -> None:
     # float64 for every answer: a quotient near an integer must round the same way
     weight = run.normal(run.rows, run.columns).double() * torch.arange(1, run.rows + 1)[:, None]
     with torch.no_grad():
-        found = tuple(run.get("quantize")(weight))
-    run.seen["integers and scale"] = found
-    wide = [x.element_size() for x in found[:1] if not x.is_floating_point()]
+        found = run.get("quantize")(weight)
+    run.seen["integers and scale"] = detached(found)
+    wide = [x.element_size() for x in flat(found)[:1] if not x.is_floating_point()]
     run.law("an integer takes one byte", wide in ([], [1]), f"it takes {sum(wide)}")
 
 
