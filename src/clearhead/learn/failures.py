@@ -1,6 +1,7 @@
 """What an exception of an answer says to the learner: one line, in the answer's own words."""
 
 import inspect
+import linecache
 import re
 import traceback
 from collections.abc import Mapping
@@ -66,14 +67,15 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
         return "the memory limit was reached"
     if run is not None and isinstance(error, TypeError) and (text := _signature(words, run)):
         return text
-    return f"{_explained(error, run)}{type(error).__name__}: {words}{_hint(error)}"
+    return f"{_explained(error, run)}{type(error).__name__}: {words}{_hint(error, filename)}"
 
 
-def _hint(error: BaseException) -> str:
+def _hint(error: BaseException, filename: str) -> str:
     """What is missing or misspelt, where the message of Python alone does not say it."""
     if isinstance(error, AttributeError):
+        written = linecache.getline(filename, _line(error, filename))
         close = get_close_matches(error.name or "", dir(error.obj), 1)
-        return f"; did you mean {close[0]}?" if close else ""
+        return f"; did you mean {close[0]}?" if close and str(error.name) in written else ""
     if not isinstance(error, NameError | EOFError | OSError):
         return ""
     key = getattr(error, "name", None) or getattr(error, "strerror", None) or "EOFError"

@@ -7,18 +7,10 @@ from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.learn.adopt import MOST_WAYS
-from clearhead.learn.judge import (
-    ERROR_KEYS,
-    SLACK,
-    Sizes,
-    agrees,
-    checks,
-    difference,
-    flat_tensors,
-)
+from clearhead.learn.judge import SLACK, Sizes, agrees, checks, difference, flat_tensors, relations
 from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
-from clearhead.learn.records import Record, Typed, is_number
+from clearhead.learn.records import Record
 from clearhead.learn.report import Check, Mistake, Report
 from clearhead.learn.run import DETERMINISTIC, DRAWN, LAW, TRAINED, UNCHANGED, Adapted, may_adapt
 
@@ -91,9 +83,13 @@ def _candidates(subject_name: str, record: Record, adapted: Adapted) -> Iterator
     result of the other one. The pairs that should change what the answer changes come first.
     """
     variants = subject(subject_name).variants
-    yield from ((variant.name,) for variant in variants)
-    first = next((key for key in record if key not in ERROR_KEYS and not key.startswith(LAW)), "")
+    names = [variant.name for variant in variants]
+    if raw := record.get("raw"):  # the same message is better than the same type of error
+        known = {n: known_record(0, subject_name, n, adapted=adapted).get("raw") for n in names}
+        names.sort(key=lambda name: known[name] != raw)
+    yield from ((name,) for name in names)
     right = known_record(0, subject_name, adapted=adapted)
+    first = next((key for key in right if key in record and not key.startswith(LAW)), "")
     apart = [v.name for v in variants if not v.same_as]
     seen = {name: known_record(0, subject_name, name, adapted=adapted) for name in apart}
     fitting = {n for n in apart if not difference(record.get(first), seen[n].get(first), {}, SLACK)}
@@ -136,9 +132,11 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
         yield "batch-of-one"
     elif failed and any(not keys for keys in wrong):
         yield "size-fixed"
-    pairs = zip(records, expected, strict=True)
-    related = [_relations(a.get(k), e.get(k)) for a, e in pairs for k in _outputs(every)]
+    triples = zip(records, expected, wrong, strict=True)
+    related = [relations(a.get(k), e.get(k)) for a, e, keys in triples for k in _outputs(keys)]
     yield from set.intersection(*related) if related and not failed else ()
+    if UNCHANGED in every:
+        yield "input-changed-in-place"
 
 
 def _outputs(keys: set[str]) -> list[str]:
@@ -153,24 +151,6 @@ def _of_errors(records: Records) -> Iterator[str]:
         yield "device-fixed"
     if all("NoneType" in error for error in errors) and not any(r["line"] for r in records):
         yield "nothing-returned"  # the probe could not convert it
-
-
-def _relations(actual: Any, expected: Any) -> set[str]:
-    """What a wrong output has in common with the expected one."""
-    if actual is None:
-        return {"nothing-returned"}
-    if not isinstance(expected, Typed):
-        return set()
-    if isinstance(actual, tuple):
-        right = any(not difference(part, expected, {}) for part in actual)
-        return {"more-than-the-result"} if right else set()
-    if not isinstance(actual, Typed):
-        return {"number-instead-of-tensor"} if is_number(actual) else set()
-    a, e = actual.tensor.double(), expected.tensor.double()
-    if a.shape == e.shape and actual.kind != expected.kind and bool(((a - e).abs() < 1e-4).all()):
-        return {"other-dtype"}
-    same = e.dim() > 1 and a.shape == e.mT.shape and bool(((a - e.mT).abs() < 1e-4).all())
-    return {"transposed"} if same else set()
 
 
 def _matrices(records: Records, expected: Records) -> tuple[list[list[float]], ...]:

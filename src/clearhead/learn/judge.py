@@ -145,15 +145,66 @@ def _largest(a: Any, e: Any, sizes: Sizes) -> str:
 
 def _relation(a: Any, e: Any) -> str:
     """A constant factor, or a transposed matrix, says more than a difference."""
-    big = e.abs() > 1e-3
-    if big.sum() > 3 and bool((~big | (a / e).isfinite()).all()):
-        ratios = a[big] / e[big]
-        middle = float(ratios.median())
-        if abs(middle) > 1e-6 and bool(((ratios - middle).abs() < 1e-3 * abs(middle)).all()):
-            return f"; every element is {middle:.3g} times the expected one"
-    if e.dim() > 1 and e.shape[-1] == e.shape[-2] and bool(((a.mT - e).abs() < 1e-4).all()):
+    if factor := constant_factor(a, e):
+        return f"; every element is {factor:.3g} times the expected one"
+    if e.dim() > 1 and _same(a.mT, e):
         return "; it is the expected matrix transposed"
     return ""
+
+
+def constant_factor(a: Any, e: Any) -> float:
+    """The factor between two tensors of one shape; 0 if it is not the same for all elements."""
+    big = e.abs() > 1e-3
+    if big.sum() <= 3 or not bool((~big | (a / e).isfinite()).all()):
+        return 0.0
+    ratios = a[big] / e[big]
+    middle = float(ratios.median())
+    same = abs(middle) > 1e-6 and bool(((ratios - middle).abs() < 1e-3 * abs(middle)).all())
+    return middle if same else 0.0
+
+
+def relations(actual: Any, expected: Any) -> set[str]:
+    """What a wrong value has in common with the expected one, by the names of texts.toml."""
+    if actual is None:
+        return {"nothing-returned"}
+    if isinstance(expected, tuple):
+        return _of_lists(actual, expected) if isinstance(actual, tuple) else set()
+    if isinstance(expected, Typed) and isinstance(actual, tuple):
+        right = any(not difference(part, expected, {}) for part in actual)
+        return {"more-than-the-result"} if right else set()
+    if isinstance(expected, Typed) and isinstance(actual, Typed):
+        return set(_of_tensors(actual, expected))
+    return {"number-instead-of-tensor"} if isinstance(expected, Typed) else set()
+
+
+def _of_lists(actual: tuple[Any, ...], expected: tuple[Any, ...]) -> set[str]:
+    if any(isinstance(value, Typed) for value in expected):
+        parts = zip(actual, expected, strict=False)
+        wrong = [relations(a, e) for a, e in parts if difference(a, e, {})]
+        return set.intersection(*wrong) if wrong and len(actual) == len(expected) else set()
+    if actual == expected[: len(actual)]:
+        return {"ends-too-early"}
+    if actual[: len(expected)] == expected:
+        return {"ends-too-late"}
+    return {"other-order"} if sorted(map(str, actual)) == sorted(map(str, expected)) else set()
+
+
+def _of_tensors(actual: Typed, expected: Typed) -> Iterator[str]:
+    a, e = actual.tensor.double(), expected.tensor.double()
+    if actual.kind != expected.kind and _same(a, e):
+        yield "other-dtype"
+    elif actual.kind != expected.kind:
+        return
+    elif e.dim() > 1 and _same(a, e.mT):
+        yield "transposed"
+    elif a.shape == e.shape and constant_factor(a, e):
+        yield "constant-factor"
+    elif expected.kind != "bool" and _same(a.flatten().sort()[0], e.flatten().sort()[0]):
+        yield "other-order"
+
+
+def _same(a: Any, e: Any) -> bool:
+    return a.shape == e.shape and bool(((a - e).abs() < 1e-4).all())
 
 
 def _names(shape: Any, sizes: Sizes) -> list[str]:

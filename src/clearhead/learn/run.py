@@ -229,6 +229,14 @@ def detached(value: Any) -> Any:
     return value
 
 
+def listed(value: Any, kind: Callable[[Any], Any] = int) -> Any:
+    """A list of numbers (or texts) as a tuple; what is no such list stays as it is."""
+    try:
+        return tuple(map(kind, value))
+    except (TypeError, ValueError):
+        return detached(value)
+
+
 def flat(value: Any) -> list[Any]:
     """The leaves of nested tuples."""
     return [x for v in value for x in flat(v)] if isinstance(value, list | tuple) else [value]

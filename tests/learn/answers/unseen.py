@@ -166,6 +166,25 @@ def quantize(weight):
     scale = weight.abs().amax(1, keepdim=True) / 127
     return (weight / scale).round().to(torch.int8)
 """
+ENCODE = """
+from torch import nn
+
+class Transformer(nn.Module):
+    def __init__(self, encoder, decoder, src_embed, tgt_embed, src_pos, tgt_pos, projection_layer):
+        super().__init__()
+        self.encoder, self.decoder, self.projection_layer = encoder, decoder, projection_layer
+        self.src_embed, self.src_pos = src_embed, src_pos
+        self.tgt_embed, self.tgt_pos = tgt_embed, tgt_pos
+
+    def encode(self, src, src_mask):
+        return self.encoder(self.src_pos(self.src_embed(src)), src_mask)
+
+    def decode(self, memory, src_mask, tgt, tgt_mask):
+        return self.decoder(self.tgt_pos(self.tgt_embed(tgt)), memory, src_mask, tgt_mask)
+
+    def project(self, x):
+        return self.projection_layer(x)
+"""
 QUIZ = """
 rows_sum_to = "B"
 queries_come_from = "b)"
@@ -216,6 +235,19 @@ WRONG = [
     ("beam-search", BEAM.replace("score + s", "score * s"), "scores-multiplied"),
     ("bug-beam", BEAM.replace("c[1] / (len(c[0]) - 1)", "c[1] * len(c[0])"),
      "multiplied-by-the-length"),
+    ("beam-search", BEAM.replace("finished += [c for c in best if c[0][-1] == eos_id]",
+     "finished += [c for c in candidates if c[0][-1] == eos_id]").replace(
+     "[:beam_size]", "").replace("!= eos_id]\n        if", "!= eos_id][:beam_size]\n        if"),
+     "finished-before-the-cut"),
+    ("encode-decode", ENCODE.replace("(self.tgt_pos(self.tgt_embed(tgt)), memory",
+     "(memory, self.tgt_pos(self.tgt_embed(tgt))"), "target-and-encoder-output-swapped"),
+    ("encode-decode", ENCODE.replace("self.projection_layer(x)", "self.projection_layer(x) / 2"),
+     "constant-factor"),
+    ("k-mers", K_MERS.replace("stride)]", "stride)][::-1]"), "other-order"),
+    ("greedy", GREEDY.replace("break", "return ids[:0]"), "ends-too-early"),
+    ("greedy", GREEDY.replace("return ids[1:]", "return ids[1:] + [2]"), "ends-too-late"),
+    ("write-feed-forward", FEED_FORWARD.replace("self.net(x)", "self.net(x.sigmoid_())"),
+     "input-changed-in-place"),
     ("cache", CACHE, "empty-cache-read"),
     ("k-mers", K_MERS.replace(', "N": "N"', ""), "unknown-bases-fail"),
     ("k-mers", K_MERS.replace('"A": "T"', '"A": "U"'), "uracil"),

@@ -2,7 +2,7 @@
 
 import torch
 
-from clearhead.learn.run import Run, probe
+from clearhead.learn.run import Run, listed, probe
 
 
 @probe()
@@ -11,7 +11,9 @@ def k_mers(run: Run) -> None:
     words, reverse = run.get("k_mers"), run.get("reverse_complement")
     for sequence in ("ACGTTGCAAT", "GATTACA", "AC", "ACGNT", "AAAACAAAA"):
         for k, stride in ((3, 1), (3, 3), (2, 1), (4, 2)):
-            run.seen[f"k={k}, stride={stride} of {sequence}"] = tuple(words(sequence, k, stride))
+            run.seen[f"k={k}, stride={stride} of {sequence}"] = listed(
+                words(sequence, k, stride), str
+            )
         run.seen[f"reverse complement of {sequence}"] = reverse(sequence)
 
 
@@ -22,4 +24,4 @@ def rank_encoding(run: Run) -> None:
     counts[1], counts[3], counts[2] = 0.0, 0.0, 1.0
     medians = run.normal(run.genes).abs().to(torch.float64) + 0.2
     found = run.get("rank_encoding")(counts, medians, run.max_length)
-    run.seen["genes, most expressed first"] = tuple(int(gene) for gene in found)
+    run.seen["genes, most expressed first"] = listed(found)

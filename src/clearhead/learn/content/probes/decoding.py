@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import DRAWN, LAW, Run, probe
+from clearhead.learn.run import DRAWN, LAW, Run, listed, probe
 
 BOS, EOS = 0, 1
 
@@ -30,7 +30,7 @@ def greedy(run: Run) -> None:
     for bias in (-3.0, 0.0, 1.0):
         model = toy_model(run, run.vocab, bias)
         found, again = (
-            tuple(map(int, run.get("greedy")(model, BOS, EOS, run.max_length))) for _ in range(2)
+            listed(run.get("greedy")(model, BOS, EOS, run.max_length)) for _ in range(2)
         )
         run.seen[f"ids, EOS bias {bias:g}"] = found
         run.law(DRAWN.removeprefix(LAW), found == again)
@@ -42,7 +42,7 @@ def beam_search(run: Run) -> None:
     for bias in (-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, -0.75, -0.5):
         model = toy_model(run, run.vocab, bias)
         found = run.get("beam_search")(model, BOS, EOS, run.beam_size, run.max_length)
-        run.seen[f"ids, EOS bias {bias:g}"] = tuple(map(int, found))
+        run.seen[f"ids, EOS bias {bias:g}"] = listed(found)
 
 
 @probe({"batch": 2, "h": 3, "steps": 5, "d_k": 4}, {"batch": 1, "h": 2, "steps": 4, "d_k": 7})
