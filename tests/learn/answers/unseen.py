@@ -253,4 +253,5 @@ WRONG = [
     ("k-mers", K_MERS.replace('"A": "T"', '"A": "U"'), "uracil"),
     ("rank-encoding", RANKS, "ranks-instead-of-genes"),
     ("quantize", QUANTIZE, "scale-not-returned"),
+    ("quantize", QUANTIZE.replace("return ", "integers = "), "nothing-returned"),
 ]  # fmt: skip

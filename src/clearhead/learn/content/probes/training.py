@@ -39,7 +39,8 @@ def quantize(run: Run) -> None:
     with torch.no_grad():
         found = run.get("quantize")(weight)
     run.seen["integers and scale"] = detached(found)
-    wide = [x.element_size() for x in flat(found)[:1] if not x.is_floating_point()]
+    tensors = [x for x in flat(found)[:1] if isinstance(x, Tensor)]
+    wide = [x.element_size() for x in tensors if not x.is_floating_point()]
     run.law("an integer takes one byte", wide in ([], [1]), f"it takes {sum(wide)}")
 
 
