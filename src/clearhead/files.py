@@ -160,10 +160,15 @@ def _checksums(directory: Path) -> dict[str, str]:
         return {str(name): str(value) for name, value in sums.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+    except OSError as error:
         raise UserError(
-            f"{path} is damaged ({error!r}); restore it from a copy, or delete it to read the "
+            f"cannot read {path}: {error.strerror}; make it readable, or delete it to read the "
             "directory without checksums"
+        ) from error
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise UserError(
+            f"{path} is damaged: it holds no checksums; restore it from a copy, or delete it to "
+            "read the directory without checksums"
         ) from error
 
 
