@@ -120,6 +120,15 @@ def verify_checksum(path: Path) -> None:
         )
 
 
+def missing_files(directory: Path) -> list[Path]:
+    """The files of a directory that have a checksum and are not there.
+
+    Raises:
+        UserError: checksums.json is damaged.
+    """
+    return [directory / name for name in _checksums(directory) if not (directory / name).exists()]
+
+
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
     """A JSON object in a file of a model.
 
