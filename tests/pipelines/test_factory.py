@@ -118,10 +118,10 @@ def test_texts_that_are_none_are_refused_by_their_number() -> None:
     translate = TranslationPipeline(translator())
     assert "text 0 is None" in refused(lambda: translate([None]))
     assert "the input is None" in refused(lambda: translate(None))
-    assert "text 1 is a bytes" in refused(lambda: check_texts(["a", b"b"]))
+    assert "text 1 is of type bytes" in refused(lambda: check_texts(["a", b"b"]))
 
 
 def test_texts_come_as_one_as_a_tuple_or_from_a_generator() -> None:
     assert texts_of("ab") == ["ab"]
     assert texts_of(("a", "b")) == texts_of(letter for letter in "ab") == ["a", "b"]
-    assert "the input is a int" in refused(lambda: texts_of(7))
+    assert "the input is of type int" in refused(lambda: texts_of(7))

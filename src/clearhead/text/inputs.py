@@ -28,7 +28,7 @@ def texts_of(inputs: Any) -> list[str]:
     if isinstance(inputs, str):
         return [inputs]
     if not isinstance(inputs, Iterable):
-        kind = "None" if inputs is None else f"a {type(inputs).__name__}"
+        kind = "None" if inputs is None else f"of type {type(inputs).__name__}"
         raise UserError(f"the input is {kind}; expected a text or a list of texts")
     return check_texts(inputs)
 
@@ -42,7 +42,7 @@ def check_texts(texts: Iterable[Any]) -> list[str]:
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            kind = "None" if text is None else f"a {type(text).__name__}"
+            kind = "None" if text is None else f"of type {type(text).__name__}"
             raise UserError(f"text {number} is {kind}; expected a str: give a list of texts")
     return texts
 
