@@ -67,7 +67,7 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"words": 3, "tags": "a"}',
-            r"'words' holds a value of type int, expected a list",
+            r"holds a value of type int, expected a list",
         ),
         ("a.jsonl", '{"words": ["a", null], "tags": "HH"}', r"holds None as number 2, not a text"),
         ("a.docx", "x", r"expected \.conll, \.bio, \.iob, \.txt, \.csv, \.tsv, \.jsonl"),
