@@ -66,7 +66,7 @@ def from_state_dict(
 
     Args:
         state: names and tensors, or a checkpoint that holds them under ``model_state_dict`` (also
-            ``state_dict`` or ``model``). The prefixes of DataParallel and torch.compile are dropped.
+            ``state_dict`` or ``model``). Prefixes of DataParallel and torch.compile are dropped.
         h: the number of heads, which the tensors do not show.
         dropout: used if the model is trained further.
         pad_id, bos_id, eos_id: the special tokens; by default those of the layout: 1, 2, 3 for
