@@ -129,7 +129,7 @@ def test_a_checkpoint_of_a_wrapped_model_loads(key: str, prefix: str) -> None:
             r'is of type str; give .* torch.load\("tmodel_19.pt", weights_only=True\)',
         ),
         ({}, "it is empty"),
-        ({"epoch": 3}, "the value of 'epoch' is no tensor"),
+        ({"epoch": 3}, "the value of 'epoch' is not a tensor"),
     ],
 )
 def test_what_is_no_state_dictionary_is_refused_with_the_repair(given: Any, message: str) -> None:

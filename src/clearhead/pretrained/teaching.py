@@ -107,8 +107,8 @@ def _tensors_of(state: Any) -> Mapping[str, Any]:
             state = state[key]
     wrong = [name for name, value in state.items() if not isinstance(value, Tensor)]
     if wrong or not state:
-        found = f"the value of {str(wrong[0])!r} is no tensor" if wrong else "it is empty"
-        raise UserError(f"this is no state dictionary ({found}); {EXPECTED}")
+        found = f"the value of {str(wrong[0])!r} is not a tensor" if wrong else "it is empty"
+        raise UserError(f"this is not a state dictionary ({found}); {EXPECTED}")
     return state
 
 
