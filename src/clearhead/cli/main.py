@@ -9,6 +9,7 @@ import errno
 import gc
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,7 +26,7 @@ from clearhead.cli.embed import embed
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import convert, export
 from clearhead.cli.fill_mask import fill_mask
-from clearhead.cli.first_guesses import advice
+from clearhead.cli.first_guesses import advice, command_for
 from clearhead.cli.generate import generate
 from clearhead.cli.trace import trace
 from clearhead.cli.train import TrainCommand, train
@@ -35,6 +36,7 @@ from clearhead.errors import UserError
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 STDOUT = 1  # its file descriptor
 LONGEST = 1000  # characters of an error
+NO_COMMAND = re.compile(r"No such command '(.*)'", re.DOTALL)
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in torch's errors
 # New objects between two garbage collections. Importing torch creates hundreds of thousands that
@@ -170,5 +172,8 @@ def _complain_about_usage(error: typer.TyperException) -> int:
     option = getattr(error, "option_name", None)
     if option and (instead := advice(path.rpartition(" ")[2], option)):
         return _complain(f"No such option: {option}; write {instead}")
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("Value error, ", "")
+    unknown = NO_COMMAND.fullmatch(message)
+    if unknown and path == "clearhead" and (command := command_for(unknown[1])):
+        return _complain(f"{unknown[0]}; write {command}")
     return _complain(f"{message}; `{path} --help` lists the options")
