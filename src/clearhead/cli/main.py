@@ -36,7 +36,7 @@ from clearhead.errors import UserError
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 STDOUT = 1  # its file descriptor
 LONGEST = 1000  # characters of an error
-NO_COMMAND = re.compile(r"No such command '(.*)'", re.DOTALL)
+NO_COMMAND = re.compile(r"""(No such command (['"])(.*?)\2)(\. Did you mean .*)?""")
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in torch's errors
 # New objects between two garbage collections. Importing torch creates hundreds of thousands that
@@ -174,6 +174,6 @@ def _complain_about_usage(error: typer.TyperException) -> int:
         return _complain(f"No such option: {option}; write {instead}")
     message = error.format_message().rstrip(".").replace("Value error, ", "")
     unknown = NO_COMMAND.fullmatch(message)
-    if unknown and path == "clearhead" and (command := command_for(unknown[1])):
-        return _complain(f"{unknown[0]}; write {command}")
+    if unknown and path == "clearhead" and (command := command_for(unknown[3])):
+        return _complain(f"{unknown[1]}; write {command}")
     return _complain(f"{message}; `{path} --help` lists the options")
