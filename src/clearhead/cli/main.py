@@ -1,8 +1,8 @@
 """The `clearhead` command: its verbs, and the exit code of each outcome.
 
 Exit codes: 0 success, 2 bad input, or output that cannot be written (one line on stderr says
-what to do), 130 stopped by Ctrl-C, 141 the reader of the output closed it. A traceback is
-always a bug.
+what to do), 130 stopped by Ctrl-C, 143 stopped by SIGTERM, 141 the reader of the output
+closed it. A traceback is always a bug.
 """
 
 import errno
@@ -10,9 +10,11 @@ import gc
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -34,6 +36,7 @@ from clearhead.cli.translate import translate
 from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+STOP_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 STDOUT = 1  # its file descriptor
 LONGEST = 1000  # characters of an error
 NO_COMMAND = re.compile(r"""(No such command (['"])(.*?)\2)(\. Did you mean .*)?""")
@@ -90,7 +93,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: so do we
+            signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Leave through every `finally`, so that unfinished output is removed."""
+    raise SystemExit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:
