@@ -24,9 +24,9 @@ from clearhead.fast.accelerate import ON_CPU
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.objective import (
-    FUSED_LOSSES,
-    READABLE_LOSSES,
-    TokenLosses,
+    TokenLoss,
+    cross_entropy,
+    fused_cross_entropy,
     r_drop_loss,
     translation_loss,
 )
@@ -41,7 +41,7 @@ class Settings:
 
     dtype: torch.dtype
     operations: frozenset[str] = ON_CPU
-    losses: TokenLosses = FUSED_LOSSES
+    token_loss: TokenLoss = fused_cross_entropy
     flat_optimizer: bool = True
     r_drop: float = 0.0  # its weight, as in a recipe
 
@@ -84,9 +84,9 @@ class Step:
         """Returns how many target tokens it was."""
         sides, alpha = (self.source, self.target), self.settings.r_drop
         if alpha:
-            losses = r_drop_loss(self.model, *sides, SMOOTHING, alpha, self.settings.losses)
+            losses = r_drop_loss(self.model, *sides, SMOOTHING, alpha)
         else:
-            losses = translation_loss(self.model, *sides, SMOOTHING, self.settings.losses)
+            losses = translation_loss(self.model, *sides, SMOOTHING, self.settings.token_loss)
         losses.smoothed.backward()
         self.update(1 / losses.tokens)
         return float(losses.tokens)
@@ -109,12 +109,12 @@ def variants(full: Settings) -> dict[str, Settings]:
     found = {"engine fast": full}
     for name in sorted(full.operations):
         found[f"without {name}"] = replace(full, operations=full.operations - {name})
-    found["without fused loss"] = replace(full, losses=READABLE_LOSSES)
+    found["without fused loss"] = replace(full, token_loss=cross_entropy)
     found["without flat optimizer"] = replace(full, flat_optimizer=False)
     if full.dtype != torch.float32:
         found["without bfloat16"] = replace(full, dtype=torch.float32)
     found["with R-Drop"] = replace(full, r_drop=4.0)
-    found["engine readable, float32"] = Settings(torch.float32, frozenset(), READABLE_LOSSES)
+    found["engine readable, float32"] = Settings(torch.float32, frozenset(), cross_entropy)
     return found
 
 

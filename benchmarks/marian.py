@@ -22,10 +22,10 @@ from ctranslate2.converters.transformers import BartLoader, MarianMTLoader
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Measurements, describe_machine, fastest
+from clearhead.compare.timing import Measurements, describe_machine, fastest, kept_threads
 from clearhead.decoding import DecodingOptions, Engine, ReadableEngine
 from clearhead.decoding.native import NativeEngine
-from clearhead.decoding.precision import kept_threads, use_threads
+from clearhead.decoding.precision import use_threads
 from clearhead.models.marian import Marian
 from clearhead.models.native import native_model
 

@@ -103,7 +103,7 @@ class ClearheadSide:
         settings = choose_device_settings("cpu", recipe.run.precision, recipe.run.engine)
         o = recipe.optimizer
         objective = make_objective(
-            o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.losses
+            o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.token_loss
         )
         self.trainer = Trainer(recipe, model, task.batches(), objective, settings)
 

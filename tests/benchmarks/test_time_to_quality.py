@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import time_to_quality
 from benchmarks.quality.points import read_points
-from clearhead.decoding.precision import kept_threads
+from clearhead.compare.timing import kept_threads
 from tests.benchmarks.quality.test_contest import TINY
 
 SIDES = {"clearhead", "torch.nn.Transformer, Adam 0.001", "torch.nn.Transformer, Adam 0.002"}

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,10 +142,17 @@ def alike(one: list[int], other: list[int], window: int) -> float:
     if window:
         starts = range(len(one) - window + 1)
         return float(np.mean([one[t : t + window] == other[t : t + window] for t in starts]))
-    mine, theirs = (Counter([*row, *itertools.pairwise(row)]) for row in (one, other))
+    mine, theirs = (Counter([*row, *pairs_of(row)]) for row in (one, other))
     names = [*mine, *(name for name in theirs if name not in mine)]
     a, b = (np.log1p([counts[name] for name in names]) for counts in (mine, theirs))
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def pairs_of(row: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Two tokens and how far they are apart, at most three."""
+    for one, other in itertools.combinations(range(len(row)), 2):
+        if other - one <= 3:
+            yield row[one], row[other], other - one
 
 
 def left_out(kernel: np.ndarray, wanted: np.ndarray, alpha: float) -> float:

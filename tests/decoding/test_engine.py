@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis, ReadableEngine, decode
-from clearhead.decoding.precision import check_precision, fastest_precision
+from clearhead.decoding.precision import in_precision, readable_precision
 from clearhead.errors import UserError
 from tests.decoding.tiny import make_model, random_sources
 
@@ -131,11 +131,10 @@ def test_a_precision_that_is_not_available_is_refused_with_the_alternative(
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_auto_is_a_precision_that_is_available_and_gives_its_reason(
+def test_auto_is_a_precision_that_is_available(
     native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processor(monkeypatch, native)
-    precision, why = fastest_precision(CPU)
-    check_precision(precision, CPU)
+    precision = readable_precision("auto", CPU)
     assert precision == ("bfloat16" if native else "float32")
-    assert "this processor" in why
+    assert next(in_precision(MODEL, precision).parameters()).dtype == getattr(torch, precision)

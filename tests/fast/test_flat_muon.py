@@ -137,7 +137,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(poison: float) -> None:
 
 @pytest.mark.parametrize("pair", [(FlatAdam, FlatMuon), (FlatMuon, FlatAdam)])
 def test_a_state_of_the_other_optimiser_is_refused(
-    pair: tuple[type[FlatAdam | FlatMuon], type[FlatAdam | FlatMuon]],
+    pair: tuple[type[FlatAdam], type[FlatAdam]],
 ) -> None:
     one, other = pair
     state: dict[str, Tensor] = one(make_model()).state()

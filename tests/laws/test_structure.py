@@ -46,6 +46,10 @@ def code_of(package: str) -> int:
     return sum(lines_of_code(parse(path)) for path in own)
 
 
+def lines_of(*packages: str) -> int:
+    return sum(n for path, n in lines().items() if path.relative_to(SOURCE).parts[0] in packages)
+
+
 def import_lines() -> int:
     """Lines of import statements, those inside functions included."""
     return sum(
@@ -114,8 +118,11 @@ def figures() -> dict[str, Figure]:
     return {
         "files": Figure(len(sizes), 1, 370, ""),
         "files without the course and biology": Figure(len(first), 1, 318, "at most 320"),
-        "lines": Figure(total, 1, 53_700, ""),
-        "lines without them": Figure(sum(sizes[p] for p in first), 1, 46_000, "at most 33,000"),
+        "lines": Figure(total, 1, 53_500, ""),
+        "lines without them": Figure(sum(sizes[p] for p in first), 1, 45_800, "at most 33,000"),
+        "lines of decoding and fast": Figure(
+            lines_of("decoding", "fast"), 1, 2_470, "at most 2,400"
+        ),
         "lines of code of the course": Figure(code_of("learn"), 1, 2_950, "at most 3,000"),
         "lines of code of biology": Figure(code_of("biology"), 1, 2_150, "at most 3,000"),
         "median lines of a file": Figure(median(sizes.values()), 110, 160, "110 to 160"),

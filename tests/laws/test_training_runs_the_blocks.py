@@ -75,7 +75,7 @@ class OneBatch:
 def trainer_with(engine: EngineChoice, parts: Parts = READABLE) -> Trainer:
     """A trainer of a small model, ready for its first step."""
     ground = choose_device_settings("cpu", "fp32", engine)
-    objective = make_objective(0.1, 0.0, 1, ground.engine.losses)
+    objective = make_objective(0.1, 0.0, 1, ground.engine.token_loss)
     model = Transformer.from_config(SIZES, parts)
     return Trainer(TranslationRecipe(), model, OneBatch(), objective, ground)  # type: ignore[arg-type]
 

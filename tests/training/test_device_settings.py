@@ -18,7 +18,7 @@ from clearhead.training.device_settings import (
     choose_device_settings,
     choose_engine,
 )
-from clearhead.training.objective import FUSED_LOSSES, READABLE_LOSSES
+from clearhead.training.objective import cross_entropy, fused_cross_entropy
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import build_recipe, load_recipe
 from clearhead.training.session import Session, resume, start
@@ -106,10 +106,14 @@ def test_auto_takes_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_each_choice_has_its_operations_and_losses() -> None:
     readable = choose_engine("readable", CPU)
-    assert (readable.operations, readable.losses) == (frozenset(), READABLE_LOSSES)
+    assert (readable.operations, readable.token_loss) == (frozenset(), cross_entropy)
     for choice in ("auto", "fast"):
         fast = choose_engine(choice, CPU)  # type: ignore[arg-type]
-        assert (fast.name, fast.operations, fast.losses) == ("fast", ON_CPU, FUSED_LOSSES)
+        assert (fast.name, fast.operations, fast.token_loss) == (
+            "fast",
+            ON_CPU,
+            fused_cross_entropy,
+        )
         assert choose_engine(choice, torch.device("cuda")).operations == ON_GPU  # type: ignore[arg-type]
 
 

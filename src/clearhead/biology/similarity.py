@@ -8,6 +8,7 @@ from torch import Tensor, nn
 ALPHA = {"aligned": 1.0, "free": 0.2}  # of ridge regression
 SHARPNESS = {"aligned": 1.0, "free": 2.0}  # of the kernel
 WINDOWS = (2, 3)  # tokens; which of them, the training data decide
+APART = (1, 2, 3)  # how far the tokens of a counted pair are from each other
 MOST = 8192  # training sequences that are compared with
 
 
@@ -18,7 +19,7 @@ class SimilarityScores(nn.Module):
 
     The similarity :math:`\sigma` of aligned sequences is the share of windows of two or three
     tokens that both have at the same position. That of others is the cosine of the logarithms of
-    their counts of tokens and of neighbouring pairs.
+    their counts of tokens and of pairs of tokens up to three apart: the turns of a helix have 3.6.
 
     Why beside the Transformer: peptides and promoters come in families, and a few thousand
     sequences do not suffice to learn the families' motifs from nothing. Kernel ridge regression
@@ -85,12 +86,14 @@ class SimilarityScores(nn.Module):
         """Logarithms of the counts of tokens and of pairs, of length 1; padding does not count.
 
         Shape:
-            ids, real: (batch, seq_len) -> (batch, vocab_size + vocab_size ** 2)
+            ids, real: (batch, seq_len) -> (batch, vocab_size + 3 · vocab_size ** 2)
         """
         size, counted = self.vocab_size, real.float()
-        counts = torch.zeros(len(ids), size + size**2, device=ids.device)
+        counts = torch.zeros(len(ids), size + len(APART) * size**2, device=ids.device)
         counts.scatter_add_(1, ids, counted)
-        counts.scatter_add_(1, size + ids[:, :-1] * size + ids[:, 1:], counted[:, 1:])
+        for number, apart in enumerate(APART):
+            pairs = ids[:, :-apart] * size + ids[:, apart:]
+            counts.scatter_add_(1, size + number * size**2 + pairs, counted[:, apart:])
         return nn.functional.normalize(counts.log1p(), dim=1)
 
     def _known_profiles(self) -> Tensor:

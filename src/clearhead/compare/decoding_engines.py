@@ -11,13 +11,12 @@ from typing import Any, Protocol
 
 import torch
 
-from clearhead.compare.timing import library
+from clearhead.compare.timing import kept_threads, library
 from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length, before_eos
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.choice import missing_library
 from clearhead.decoding.engine import Engine as OwnEngine
 from clearhead.decoding.native import NativeEngine
-from clearhead.decoding.precision import kept_threads
 from clearhead.decoding.readable import padded
 from clearhead.export.exporting import TARGETS, export, quiet
 from clearhead.models import TransformerConfig

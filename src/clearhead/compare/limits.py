@@ -16,7 +16,6 @@ from clearhead.compare.results import Benchmark, Comparison
 from clearhead.compare.timing import Candidate, Measurements, Progress, measure
 from clearhead.compare.training_benchmark import own_candidates
 from clearhead.compare.workloads import BenchmarkModel, TrainingTask, first_token, matrix_flop
-from clearhead.fast.processor import multiplies_int8
 from clearhead.models import Transformer, TransformerConfig
 
 REPEAT = 4  # products per run, so that a run is long compared with the clock's resolution
@@ -43,6 +42,12 @@ def _products(task: TrainingTask, size: int) -> Iterator[Candidate]:
     if multiplies_int8(task.device):
         a, b = (torch.randint(-128, 128, (size, size), dtype=torch.int8) for _ in range(2))
         yield Candidate("product, int8", partial(_repeat, partial(torch._int_mm, a, b), size))
+
+
+def multiplies_int8(device: torch.device) -> bool:
+    """Whether 8-bit integers are the fast ones here (VNNI)."""
+    ask = getattr(torch.cpu, "_is_vnni_supported", None)  # not every torch has it
+    return device.type == "cpu" and ask is not None and bool(ask())
 
 
 def _repeat(product: Callable[[], Tensor], size: int) -> float:

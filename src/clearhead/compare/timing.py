@@ -223,3 +223,13 @@ def keras_on(device: str) -> Iterator[Any]:
     keras = load_keras()
     with keras.device(device):
         yield keras
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """Afterwards torch uses as many cores as before; some libraries change the number."""
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

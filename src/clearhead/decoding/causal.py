@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clearhead.decoding.precision import Precision, check_precision, in_bfloat16
+from clearhead.decoding.precision import Precision, in_precision
 from clearhead.decoding.steps import (
     ContinuedPositions,
     report_no_cache,
@@ -59,10 +59,8 @@ class CausalEngine:
         Raises:
             UserError: the precision is unknown or not available on this device.
         """
+        model = in_precision(model, precision)
         device = next(model.parameters()).device
-        check_precision(precision, device)
-        if precision == "bfloat16":
-            model = in_bfloat16(model)
         return cls(model.config, device, partial(begin, model), (model,))
 
 

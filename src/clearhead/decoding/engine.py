@@ -45,27 +45,17 @@ class DecodingOptions:
     scores: bool = True
 
     def __post_init__(self) -> None:
-        _check_whole(self, "beam_size", 1)
+        whole = {"beam_size": 1, "n_best": 1, "no_repeat_ngram": 0, "min_length": 0}
+        whole |= {"max_length_extra": 1, "batch_tokens": 1}
+        whole |= {"batch_sentences": 1} if self.batch_sentences is not None else {}
+        for name, least in whole.items():
+            _check_whole(self, name, least)
         if self.beam_size > MOST_BEAMS:
             raise UserError(
                 f"beam_size={self.beam_size} is more than {MOST_BEAMS}; 4 to 12 beams are usual"
             )
-        _check_whole(self, "n_best", 1)
-        _check_whole(self, "no_repeat_ngram", 0)
-        _check_whole(self, "min_length", 0)
-        _check_whole(self, "max_length_extra", 1)
-        _check_whole(self, "batch_tokens", 1)
-        if self.batch_sentences is not None:
-            _check_whole(self, "batch_sentences", 1)
-        if not 0 <= self.max_length_factor < 1000:
-            raise UserError(
-                f"max_length_factor={self.max_length_factor} is not a number from 0 to 1000"
-            )
-        if not -10 <= self.length_penalty <= 10:
-            raise UserError(
-                f"length_penalty={self.length_penalty} is not a number from -10 to 10; "
-                "0 compares sums, 1 means per token"
-            )
+        _check_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
+        _check_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
         if self.n_best > self.beam_size:
             raise UserError(
                 f"n_best={self.n_best} is more than beam_size={self.beam_size}; "
@@ -110,27 +100,32 @@ class SamplingOptions:
     def __post_init__(self) -> None:
         _check_whole(self, "max_new_tokens", 1)
         _check_whole(self, "top_k", 0)
-        self._number("temperature", 0, HOTTEST, "0 is greedy, 1 the model's own probabilities")
-        self._number("top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
-        self._number("min_p", 0, 1, "0 keeps all tokens, 0.1 those at least a tenth of the best's")
-        self._number("repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
+        _check_number(
+            self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits as they are"
+        )
+        _check_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
+        _check_number(
+            self, "min_p", 0, 1, "0 keeps all, 0.1 those with a tenth of the best's or more"
+        )
+        _check_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
 
     @property
     def greedy(self) -> bool:
         """Whether no random number is used."""
         return self.temperature < COLDEST
 
-    def _number(self, name: str, low: float, high: float, meaning: str) -> None:
-        value = getattr(self, name)
-        # `not low <= value` is true of NaN, too.
-        if not isinstance(value, int | float) or not low <= value <= high:
-            raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
-
 
 def _check_whole(options: object, name: str, least: int) -> None:
     value = getattr(options, name)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise UserError(f"{name}={value!r} is not a whole number of at least {least}")
+
+
+def _check_number(options: object, name: str, low: float, high: float, meaning: str) -> None:
+    value = getattr(options, name)
+    # `not low <= value` is true of NaN, too.
+    if not isinstance(value, int | float) or not low <= value <= high:
+        raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Cross-attention weights while the model is forced along given translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -29,14 +29,9 @@ def cross_attention(
     Raises:
         UserError: there is no such layer.
     """
-    blocks = _cross_attention_blocks(model)
-    if not -len(blocks) <= layer < len(blocks):
-        raise UserError(
-            f"there is no decoder layer {layer}; this model has {len(blocks)}, counted from 0"
-        )
     found: list[Tensor] = [torch.empty(0)] * len(sources)
     inputs = [target[:-1] for target in targets]  # no token is predicted after the last
-    for i, weights in _recorded(model, [blocks[layer]], sources, inputs):
+    for i, weights in cross_attention_heads(model, sources, inputs, layer=layer):
         found[i] = weights[0].mean(dim=0)[: len(targets[i])]
     return found
 
@@ -46,26 +41,20 @@ def cross_attention_heads(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     batch_tokens: int = 8192,
+    layer: int | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
     """Yield the number of each pair and the weights of all layers and heads, in any order.
 
     `sources` end with the EOS token; `targets` have no special tokens. The decoder reads the BOS
     token and then the whole target, so row t has token t - 1 of the target as its input and
-    predicts token t.
+    predicts token t. `layer`, if given, is the only one.
 
     Shape: weights (layers, h, target tokens + 1, source tokens); each row sums to 1.
+
+    Raises:
+        UserError: there is no such layer.
     """
-    yield from _recorded(model, _cross_attention_blocks(model), sources, targets, batch_tokens)
-
-
-def _recorded(
-    model: Transformer,
-    blocks: Sequence[MultiHeadAttentionBlock],
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
-    batch_tokens: int = 8192,
-) -> Iterator[tuple[int, Tensor]]:
-    """As `cross_attention_heads`, of these blocks only."""
+    blocks = _cross_attention_blocks(model, layer)
     config, device = model.config, next(model.parameters()).device
     lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
     with in_eval_mode(model), torch.inference_mode(), _recording(blocks):
@@ -95,6 +84,12 @@ def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
             block.keep_attention_scores, block.attention_scores = kept, None
 
 
-def _cross_attention_blocks(model: Transformer) -> list[MultiHeadAttentionBlock]:
-    layers = cast(list[torch.nn.Module], model.decoder.layers)
+def _cross_attention_blocks(model: Transformer, layer: int | None) -> list[MultiHeadAttentionBlock]:
+    layers = list(cast(Iterable[torch.nn.Module], model.decoder.layers))
+    if layer is not None:
+        if not -len(layers) <= layer < len(layers):
+            raise UserError(
+                f"there is no decoder layer {layer}; this model has {len(layers)}, counted from 0"
+            )
+        layers = [layers[layer]]
     return [cast(MultiHeadAttentionBlock, layer.cross_attention_block) for layer in layers]

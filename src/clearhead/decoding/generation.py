@@ -10,7 +10,7 @@ from torch import Tensor
 
 from clearhead.decoding.causal import CausalEngine
 from clearhead.decoding.engine import SamplingOptions
-from clearhead.decoding.readable import groups_by_length, in_eval_mode
+from clearhead.decoding.readable import batches_by_tokens, in_eval_mode
 from clearhead.decoding.sampling import Points, repetition_penalty, sample
 from clearhead.decoding.steps import check_finite
 from clearhead.errors import UserError
@@ -178,11 +178,12 @@ def generate(
     options, seeds = options or SamplingOptions(), seeds or range(len(prompts))
     check_prompts(prompts, model.config.seq_len, model.config.vocab_size)
     engine = CausalEngine.of(model) if isinstance(model, Gpt) else model
+    lengths = [len(prompt) for prompt in prompts]
     found: dict[int, Continuation] = {}
     with ExitStack() as eval_mode:
         for one in engine.models:
             eval_mode.enter_context(in_eval_mode(one))
-        for group in groups_by_length([len(prompt) for prompt in prompts], rows):
+        for group in batches_by_tokens(lengths, batch_sentences=rows):
             own = [prompts[i] for i in group], options, [seeds[i] for i in group]
             for i, continuation in zip(group, _continue(engine, *own), strict=True):
                 found[i] = continuation

@@ -62,7 +62,9 @@ class NativeEngine:
         longest = max(len(source) for source in sources)
         sentences = options.batch_tokens // (options.beam_size * longest)
         sentences = max(1, min(sentences, options.batch_sentences or SLOTS))
-        self._prepare(min(sentences, len(sources)) * options.beam_size)
+        if min(sentences, len(sources)) * options.beam_size > ONLY_A_ROW:
+            with self._widening:  # many rows are faster with float32 weights, twice the memory
+                self.model.widen()
         settings = SearchOptions(
             beam_size=options.beam_size,
             n_best=options.n_best,
@@ -89,12 +91,6 @@ class NativeEngine:
             weights = forced_attention(self.model, source, [self.config.bos_id, *target[:-1]])
             found.append(weights[layer].mean(axis=0)[: len(target)])
         return found
-
-    def _prepare(self, rows: int) -> None:
-        """Many rows are faster with float32 weights, which take twice the memory of float16."""
-        if rows > ONLY_A_ROW:
-            with self._widening:
-                self.model.widen()
 
 
 def _hypotheses(found: Found) -> list[list[Hypothesis]]:

@@ -1,8 +1,6 @@
 """How torch computes a result: the number format, and the number of cores."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, TypeVar, get_args
 
 import torch
@@ -16,10 +14,11 @@ Precision = Literal["float32", "bfloat16", "int8"]
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def check_precision(precision: Precision, device: torch.device) -> None:
-    """Refuse a precision that the readable engine cannot use, or that would be slower.
+def in_precision(model: Model, precision: Precision) -> Model:
+    """The model that the readable engine computes with: for bfloat16 a copy.
 
-    float32 means the format of the model's weights as they are.
+    float32 means the format of the model's weights as they are. The copy has bfloat16 parameters;
+    its buffers, such as tables of positions, keep their format.
 
     Raises:
         UserError: it is unknown, int8, or bfloat16 on a device that only emulates it.
@@ -32,33 +31,25 @@ def check_precision(precision: Precision, device: torch.device) -> None:
             "the readable engine does not compute in int8; give precision float32, or use the "
             "native engine"
         )
-    if precision == "bfloat16" and not multiplies_bfloat16(device):
+    if precision == "float32":
+        return model
+    device = next(model.parameters()).device
+    if not multiplies_bfloat16(device):
         raise UserError(
             f"this {device.type} does not multiply bfloat16 natively, so it would be slower and "
             "less exact; give precision float32"
         )
-
-
-def in_bfloat16(model: Model) -> Model:
-    """A copy with bfloat16 parameters; buffers, such as tables of positions, keep their format."""
     model = copy.deepcopy(model)
     for parameter in model.parameters():
         parameter.data = parameter.data.bfloat16()
     return model
 
 
-def fastest_precision(device: torch.device) -> tuple[Precision, str]:
-    """The meaning of `auto` on this device, and the reason for the log."""
-    if device.type != "cpu":
-        return "float32", f"float32, the weights as they are, on {device}"
-    if multiplies_bfloat16(device):
-        return "bfloat16", "bfloat16: this processor multiplies it natively"
-    return "float32", "float32: this processor does not multiply bfloat16 natively"
-
-
 def readable_precision(wanted: Precision | Literal["auto"], device: torch.device) -> Precision:
     """The precision that the readable engine computes in, `auto` resolved."""
-    return fastest_precision(device)[0] if wanted == "auto" else wanted
+    if wanted != "auto":
+        return wanted
+    return "bfloat16" if device.type == "cpu" and multiplies_bfloat16(device) else "float32"
 
 
 def use_threads(threads: int | None) -> None:
@@ -66,13 +57,3 @@ def use_threads(threads: int | None) -> None:
     if threads is not None:
         check_threads(threads)
         torch.set_num_threads(threads)
-
-
-@contextmanager
-def kept_threads() -> Iterator[None]:
-    """Afterwards torch uses as many cores as before; some libraries change the number."""
-    before = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,6 +1,7 @@
 """The readable engine: greedy and beam search over the forwards of the block files."""
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, check_sources
-from clearhead.decoding.precision import Precision, check_precision, in_bfloat16
+from clearhead.decoding.precision import Precision, in_precision
 from clearhead.decoding.search import beam_search, greedy_search
 from clearhead.decoding.steps import Begin, Steps, begin
 from clearhead.errors import UserError
@@ -41,10 +42,8 @@ class ReadableEngine:
         Raises:
             UserError: the precision is unknown or not available on this device.
         """
+        model = in_precision(model, precision)
         device = next(model.parameters()).device
-        check_precision(precision, device)
-        if precision == "bfloat16":
-            model = in_bfloat16(model)
         return cls(model.config, device, partial(begin, model), (model,))
 
     def decode(
@@ -100,7 +99,7 @@ def in_eval_mode(model: nn.Module) -> Iterator[None]:
 
 
 def batches_by_tokens(
-    lengths: Sequence[int], batch_tokens: int, batch_sentences: int | None = None
+    lengths: Sequence[int], batch_tokens: int = sys.maxsize, batch_sentences: int | None = None
 ) -> Iterator[list[int]]:
     """Indices of sentences of like length, at most `batch_tokens` positions a padded batch.
 
@@ -114,13 +113,6 @@ def batches_by_tokens(
         size = min(size, batch_sentences or size)
         yield order[start : start + size]
         start += size
-
-
-def groups_by_length(lengths: Sequence[int], rows: int) -> Iterator[list[int]]:
-    """Indices, longest first, at most `rows` at a time."""
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    for start in range(0, len(order), rows):
-        yield order[start : start + rows]
 
 
 def padded(sentences: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> Tensor:

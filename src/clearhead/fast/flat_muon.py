@@ -17,13 +17,13 @@ from itertools import groupby
 import torch
 from torch import Tensor, nn
 
-from clearhead.fast.flat_optimizer import Adam, FlatOptimizer, rounded_buffers
+from clearhead.fast.flat_optimizer import FlatAdam
 from clearhead.fast.processor import multiplies_bfloat16
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024, steepest at zero
 
 
-class FlatMuon(FlatOptimizer):
+class FlatMuon(FlatAdam):
     """Muon with Nesterov momentum for the layers' matrices, Adam for the rest.
 
     Matrices of one shape are adjacent in the vector, so a stack of them is a view.
@@ -39,17 +39,12 @@ class FlatMuon(FlatOptimizer):
         momentum: float = 0.95,
     ) -> None:
         matrices = sorted(layer_matrices(model), key=lambda p: p.shape)
-        known = set(matrices)
-        rest = [p for p in model.parameters() if p.requires_grad and p not in known]
-        super().__init__([*matrices, *rest], rounded_buffers(model), dtype)
+        super().__init__(model, betas, eps, weight_decay, dtype, matrices)
         self.shapes = [(len(list(g)), *s) for s, g in groupby(matrices, key=lambda p: p.shape)]
-        first = sum(p.numel() for p in matrices)
-        self.velocity = torch.zeros_like(self.master[:first])
+        self.velocity = torch.zeros_like(self.master[: sum(p.numel() for p in matrices)])
         self.momentum, self.weight_decay = momentum, weight_decay
-        self.adam = Adam(self.master[first:], self.total[first:], betas, eps, weight_decay)
 
     def _update(self, lr: float) -> None:
-        self.adam.step(lr)
         gradient, weights = (v[: len(self.velocity)] for v in (self.total, self.master))
         self.velocity.lerp_(gradient, 1 - self.momentum)
         gradient.lerp_(self.velocity, self.momentum)  # Nesterov: where the momentum is going
@@ -64,14 +59,13 @@ class FlatMuon(FlatOptimizer):
         return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
     def state(self) -> dict[str, Tensor]:
-        """Master weights, momentum and Adam's moments: all that the next step depends on."""
-        return {"master": self.master, "velocity": self.velocity, **self.adam.state()}
+        """As `FlatAdam.state`, with the momentum of the matrices."""
+        return {**super().state(), "velocity": self.velocity}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue from `state`, in place: the model's parameters follow."""
+        """As `FlatAdam.restore`."""
         super().restore(state)
         self.velocity.copy_(state["velocity"])
-        self.adam.restore(state)
 
 
 def layer_matrices(model: nn.Module) -> list[nn.Parameter]:

@@ -1,4 +1,4 @@
-"""Adam on all parameters of a model as one flat vector, with float32 master weights.
+"""All parameters of a model as one flat vector, with float32 master weights, and Adam on it.
 
 Parameters become views of one flat buffer and gradients of another: clipping is one norm, the
 update one fused kernel, a checkpoint a few tensors. In bfloat16 the buffer is a rounded copy
@@ -6,7 +6,6 @@ of float32 master weights, so that steps too small for bfloat16's 8 bits still a
 (Micikevicius et al. 2018). `FlatMuon` is another optimizer on the same vector.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -30,38 +29,43 @@ def rounded_buffers(model: nn.Module) -> Iterator[Tensor]:
             yield from module.buffers(recurse=False)
 
 
-class FlatOptimizer(ABC):
-    """The vector, its gradient and its float32 master weights; a subclass has the update rule.
+class FlatAdam:
+    """Adam (Kingma and Ba 2015) with decoupled weight decay, for the whole model at once.
 
-    `grad_norm` of a step is measured before clipping. A step whose gradient is
-    not finite changes nothing and returns False.
+    `grad_norm` of a step is measured before clipping. A step whose gradient is not finite changes
+    nothing and returns False. A subclass gives the parameters `apart`, which come first in the
+    vector, a rule of its own in `_update`.
     """
 
     def __init__(
-        self, parameters: Sequence[nn.Parameter], buffers: Iterator[Tensor], dtype: torch.dtype
+        self,
+        model: nn.Module,
+        betas: tuple[float, float] = (0.9, 0.98),
+        eps: float = 1e-9,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+        apart: Sequence[nn.Parameter] = (),
     ) -> None:
-        self.parameters = parameters
+        # A shared parameter is listed once.
+        trained = [p for p in model.parameters() if p.requires_grad]
+        self.parameters = parameters = list(dict.fromkeys([*apart, *trained]))
         self.master = torch.cat([p.detach().float().flatten() for p in parameters])
         self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
         self.gradient = torch.zeros_like(self.working)
         self._point_at(self.working)
         for parameter, part in self._parts(self.gradient):
             parameter.grad = part
-        for buffer in buffers:
+        for buffer in rounded_buffers(model):
             buffer.data = buffer.data.to(dtype) if buffer.is_floating_point() else buffer.data
         # In float32 the step's gradient is the model's own: autograd sums it up by itself.
         same = self.working is self.master
         self.total = self.gradient if same else torch.zeros_like(self.master)
         self._begun = False  # whether the total holds a micro-batch of this step
         self.grad_norm = 0.0
-
-    @abstractmethod
-    def _update(self, lr: float) -> None:
-        """Update the master weights by the clipped gradient in `total`."""
-
-    @abstractmethod
-    def state(self) -> dict[str, Tensor]:
-        """Master weights and moments: all that the next step depends on."""
+        first = sum(p.numel() for p in apart)
+        self._weights = self.master[first:].detach()
+        self._weights.grad = self.total[first:]
+        self.adam = torch.optim.AdamW([self._weights], 0.0, betas, eps, weight_decay, fused=True)
 
     def accumulate(self) -> None:
         """Add the micro-batch's gradients to the step's, in float32, and clear them."""
@@ -84,14 +88,30 @@ class FlatOptimizer(ABC):
             clip = min(1.0, max_norm / (self.grad_norm + 1e-6)) if max_norm else 1.0
             self.total.mul_(scale * clip)
             self._update(lr)
+            self.adam.param_groups[0]["lr"] = lr
+            self.adam.step()
             self._publish()
         if self.working is self.master:
             self.total.zero_()
         self._begun = False
         return finite
 
+    def _update(self, lr: float) -> None:
+        """Update the master weights of `apart` by the clipped gradient in `total`."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Master weights, moments and number of steps: all that the next step depends on."""
+        moments = self.adam.state.get(self._weights, {})
+        zero = torch.zeros_like(self._weights)
+        return {
+            "master": self.master,
+            "exp_avg": moments.get("exp_avg", zero),
+            "exp_avg_sq": moments.get("exp_avg_sq", zero),
+            "adam_step": torch.as_tensor(moments.get("step", 0.0), dtype=torch.float32),
+        }
+
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue from `state`, in place: the model's parameters follow.
+        """Continue from a copy of `state`, in place: the model's parameters follow.
 
         Raises:
             UserError: the state is of another optimiser, or of a model with other sizes.
@@ -108,6 +128,10 @@ class FlatOptimizer(ABC):
                 "go on with the sizes that the run was started with"
             )
         self.master.copy_(state["master"])
+        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
+        self.adam.state[self._weights] = {
+            ours: state[saved].to(self.master.device, copy=True) for ours, saved in names.items()
+        }
         self._publish()
 
     @contextmanager
@@ -137,72 +161,3 @@ class FlatOptimizer(ABC):
             end = offset + parameter.numel()
             yield parameter, flat[offset:end].view(parameter.shape)
             offset = end
-
-
-class FlatAdam(FlatOptimizer):
-    """Adam (Kingma and Ba 2015) with decoupled weight decay, for the whole model at once."""
-
-    def __init__(
-        self,
-        model: nn.Module,
-        betas: tuple[float, float] = (0.9, 0.98),
-        eps: float = 1e-9,
-        weight_decay: float = 0.0,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        # A shared parameter is listed once.
-        parameters = [p for p in model.parameters() if p.requires_grad]
-        super().__init__(parameters, rounded_buffers(model), dtype)
-        self.adam = Adam(self.master, self.total, betas, eps, weight_decay)
-
-    def _update(self, lr: float) -> None:
-        self.adam.step(lr)
-
-    def state(self) -> dict[str, Tensor]:
-        """Master weights and moments: all that the next step depends on."""
-        return {"master": self.master, **self.adam.state()}
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue from `state`, in place: the model's parameters follow."""
-        super().restore(state)
-        self.adam.restore(state)
-
-
-class Adam:
-    """torch's fused AdamW on one vector and its gradient; its moments can be restored."""
-
-    def __init__(
-        self,
-        weights: Tensor,
-        gradient: Tensor,
-        betas: tuple[float, float],
-        eps: float,
-        weight_decay: float,
-    ) -> None:
-        self.weights = weights.detach()  # a view of its own, which holds the gradient
-        self.weights.grad = gradient
-        self.engine = torch.optim.AdamW(
-            [self.weights], lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True
-        )
-
-    def step(self, lr: float) -> None:
-        """One update, in place."""
-        self.engine.param_groups[0]["lr"] = lr
-        self.engine.step()
-
-    def state(self) -> dict[str, Tensor]:
-        """Both moments and the number of steps."""
-        moments = self.engine.state.get(self.weights, {})
-        zero = torch.zeros_like(self.weights)
-        return {
-            "exp_avg": moments.get("exp_avg", zero),
-            "exp_avg_sq": moments.get("exp_avg_sq", zero),
-            "adam_step": torch.as_tensor(moments.get("step", 0.0), dtype=torch.float32),
-        }
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue from copies of saved moments."""
-        names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}
-        self.engine.state[self.weights] = {
-            ours: state[saved].to(self.weights.device, copy=True) for ours, saved in names.items()
-        }

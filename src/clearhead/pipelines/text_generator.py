@@ -10,7 +10,7 @@ from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import ROWS, Ending, Writing
-from clearhead.decoding.readable import groups_by_length
+from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.models import Gpt
 from clearhead.pipelines.engines import choose_engine, load_model
@@ -114,7 +114,8 @@ class TextGenerator:
             first = fresh_seed()
             seeds = range(first, first + len(prompts))
         found: dict[int, Generated] = {}
-        for group in groups_by_length([len(self.encode(prompt)) for prompt in prompts], rows):
+        lengths = [len(self.encode(prompt)) for prompt in prompts]
+        for group in batches_by_tokens(lengths, batch_sentences=rows):
             texts, own = [prompts[i] for i in group], [seeds[i] for i in group]
             for i, generated in zip(group, self._together(texts, options, stop, own), strict=True):
                 found[i] = generated

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
-from clearhead.decoding.precision import check_precision, in_bfloat16
+from clearhead.decoding.precision import in_precision
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.models import Bert, Esm
@@ -63,8 +63,7 @@ class TextModel:
         if chosen.native:
             self.encode = NativeEncoder(model.eval(), request.int8)
         else:
-            check_precision(chosen.precision, self.device)
-            model = in_bfloat16(model) if chosen.precision == "bfloat16" else model
+            model = in_precision(model, chosen.precision)
             self.encode = partial(encode, model)
         self.model, self.tokenizer = model.eval(), tokenizer
 

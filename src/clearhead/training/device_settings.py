@@ -12,7 +12,7 @@ from torch import nn
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import operations_for, replaceable
 from clearhead.fast.processor import multiplies_bfloat16
-from clearhead.training.objective import FUSED_LOSSES, READABLE_LOSSES, TokenLosses
+from clearhead.training.objective import TokenLoss, cross_entropy, fused_cross_entropy
 
 EngineChoice = Literal["auto", "readable", "fast"]
 Precision = Literal["auto", "fp32", "bf16"]
@@ -23,7 +23,7 @@ class TrainingEngine(NamedTuple):
 
     name: Literal["readable", "fast"]
     operations: frozenset[str]  # of `clearhead.fast.accelerate`
-    losses: TokenLosses
+    token_loss: TokenLoss
 
     def describe(self, model: nn.Module, predicts_tokens: bool) -> str:
         """The engine and the reason, for the log, before `accelerate` changes the model."""
@@ -95,8 +95,8 @@ def choose_device(name: str) -> torch.device:
 def choose_engine(choice: EngineChoice, device: torch.device) -> TrainingEngine:
     """`auto` is `fast`, with the leaf operations that are faster on this device."""
     if choice == "readable":
-        return TrainingEngine("readable", frozenset(), READABLE_LOSSES)
-    return TrainingEngine("fast", operations_for(device), FUSED_LOSSES)
+        return TrainingEngine("readable", frozenset(), cross_entropy)
+    return TrainingEngine("fast", operations_for(device), fused_cross_entropy)
 
 
 def _data_type(precision: Precision, native: bool, readable: bool) -> tuple[torch.dtype, str]:

@@ -1,8 +1,8 @@
 r"""The training objective of translation: label-smoothed cross-entropy, with or without R-Drop.
 
-The losses over a vocabulary exist twice: as the formulas, and fused with the projection into one
-operation. Both take the projection and (tokens, d_model) hidden states, and return the summed
-loss, which carries the gradient, and the summed negative log-likelihood of the labels.
+Cross-entropy exists twice: as the formula, and fused with the projection into one operation. Both
+take the projection and (tokens, d_model) hidden states, and return the summed loss, which carries
+the gradient, and the summed negative log-likelihood of the labels.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from clearhead.blocks import ProjectionLayer, TiedProjection
 from clearhead.blocks.masks import decoder_mask, padding_mask, shift_right
 from clearhead.data.batching import Batch
-from clearhead.fast.agreement import projected_agreement
 from clearhead.fast.loss import projected_cross_entropy
 from clearhead.models.transformer import Transformer
 
@@ -25,13 +24,8 @@ Ids = NDArray[np.int64]
 Sums = tuple[Tensor, Tensor]
 
 
-class TokenLosses(NamedTuple):
-    """The losses over a vocabulary that an engine uses."""
-
-    # arguments: projection, hidden states, labels, smoothing
-    cross_entropy: Callable[[nn.Module, Tensor, Tensor, float], Sums]
-    # the same for two passes, and the weight of the divergence
-    r_drop: Callable[[nn.Module, Tensor, Tensor, float, float], Sums]
+# projection, hidden states, labels, smoothing -> both sums
+TokenLoss = Callable[[nn.Module, Tensor, Tensor, float], Sums]
 
 
 def cross_entropy(projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float) -> Sums:
@@ -77,20 +71,6 @@ def fused_cross_entropy(
     return projected_cross_entropy(hidden, *_weight_and_bias(projection), labels, smoothing)
 
 
-def fused_r_drop(
-    projection: nn.Module, hidden: Tensor, labels: Tensor, smoothing: float, weight: float
-) -> Sums:
-    """`r_drop` in one operation; a projection of another class is called as it is."""
-    if type(projection) not in (ProjectionLayer, TiedProjection):
-        return r_drop(projection, hidden, labels, smoothing, weight)
-    matrix = _weight_and_bias(projection)
-    return projected_agreement(hidden, *matrix, labels, smoothing, weight)
-
-
-READABLE_LOSSES = TokenLosses(cross_entropy, r_drop)
-FUSED_LOSSES = TokenLosses(fused_cross_entropy, fused_r_drop)
-
-
 def _log_probabilities(projection: nn.Module, hidden: Tensor) -> Tensor:
     log_p = projection(hidden)  # (tokens, d_model) -> (tokens, vocab)
     return log_p.to(torch.promote_types(log_p.dtype, torch.float32))  # sums need float32
@@ -125,15 +105,15 @@ def make_objective(
     smoothing: float,
     r_drop: float,
     length_multiple: int = 1,
-    losses: TokenLosses = FUSED_LOSSES,
+    token_loss: TokenLoss = fused_cross_entropy,
 ) -> TranslationObjective:
     """Teacher forcing, or R-Drop if its weight `r_drop` is above 0.
 
     Source and target are padded to multiples of `length_multiple`.
     """
-    loss = partial(translation_loss, smoothing=smoothing, losses=losses)
+    loss = partial(translation_loss, smoothing=smoothing, token_loss=token_loss)
     if r_drop:
-        loss = partial(r_drop_loss, smoothing=smoothing, weight=r_drop, losses=losses)
+        loss = partial(r_drop_loss, smoothing=smoothing, weight=r_drop)
 
     def objective(model: Transformer, batch: Batch) -> Losses:
         longest, pad_id = model.config.src_seq_len, model.config.pad_id
@@ -158,7 +138,7 @@ def translation_loss(
     source: Ids,
     target: Ids,
     smoothing: float,
-    losses: TokenLosses = FUSED_LOSSES,
+    token_loss: TokenLoss = fused_cross_entropy,
 ) -> Losses:
     """Teacher forcing: each target token is predicted from the true tokens before it.
 
@@ -166,17 +146,12 @@ def translation_loss(
         source: (batch, src_len), target: (batch, tgt_len), ids that end with EOS, then padding
     """
     hidden, labels = predict(model, source, target)
-    smoothed, nll = losses.cross_entropy(model.projection_layer, hidden, labels, smoothing)
+    smoothed, nll = token_loss(model.projection_layer, hidden, labels, smoothing)
     return Losses(smoothed, nll, len(labels))
 
 
 def r_drop_loss(
-    model: Transformer,
-    source: Ids,
-    target: Ids,
-    smoothing: float,
-    weight: float,
-    losses: TokenLosses = FUSED_LOSSES,
+    model: Transformer, source: Ids, target: Ids, smoothing: float, weight: float
 ) -> Losses:
     r"""Two passes with different dropout should give the same predictions (Liang et al. 2021).
 
@@ -184,15 +159,15 @@ def r_drop_loss(
               \tfrac{1}{2} \left( KL(p_1 \| p_2) + KL(p_2 \| p_1) \right)
 
     It helps a wide model that has memorised its training sentences; a narrow model, or one early
-    in its training, learns less with it. A step computes two passes.
+    in its training, learns less with it. A step computes two passes, and keeps the probabilities of
+    both, (2 · tokens, vocab).
 
     Shape:
         source: (batch, src_len), target: (batch, tgt_len)
     """
     twice = [np.concatenate([ids, ids]) for ids in (source, target)]
     hidden, labels = predict(model, *twice)
-    projection = model.projection_layer
-    both, nll = losses.r_drop(projection, hidden, labels, smoothing, weight)
+    both, nll = r_drop(model.projection_layer, hidden, labels, smoothing, weight)
     return Losses(both / 2, nll / 2, len(labels) // 2)
 
 

@@ -84,7 +84,7 @@ class Task(Protocol):
 
     @property
     def predicts_tokens(self) -> bool:
-        """Whether the loss is over a vocabulary: one of the engine's `TokenLosses`."""
+        """Whether the loss is over a vocabulary: the engine's `TokenLoss`."""
 
     def losses(self, model: Any, batch: Any) -> Losses:
         """The summed losses of one batch; the trainer divides them by the number of tokens."""

@@ -26,7 +26,7 @@ from clearhead.training.task import Batches, Objective
 
 log = logging.getLogger("clearhead.train")
 
-OPTIMIZERS: dict[str, type[FlatAdam | FlatMuon]] = {"adam": FlatAdam, "muon": FlatMuon}
+OPTIMIZERS: dict[str, type[FlatAdam]] = {"adam": FlatAdam, "muon": FlatMuon}
 MOST_SKIPPED = 10  # steps in a row without a finite gradient
 
 

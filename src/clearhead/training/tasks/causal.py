@@ -14,7 +14,7 @@ from clearhead.models import Gpt, GptConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level
 from clearhead.training.model_recipes import LanguageRecipe
-from clearhead.training.objective import FUSED_LOSSES, Ids, Losses, TokenLosses
+from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
 
@@ -64,7 +64,7 @@ class Causal(LanguageTask):
 
     def losses(self, model: Gpt, batch: Blocks) -> Losses:
         """Cross-entropy of every next token."""
-        return causal_loss(model, batch.ids, self.token_losses)
+        return causal_loss(model, batch.ids, self.token_loss)
 
     def evaluate(self, model: Gpt, samples: int) -> ValidationResult:
         """Perplexity, bits per byte, and some texts continued by the model."""
@@ -94,7 +94,7 @@ class Causal(LanguageTask):
         return {"embedding_dropout": recipe.model.dropout, "bos_id": eos, "eos_id": eos}
 
 
-def causal_loss(model: Gpt, ids: Ids, losses: TokenLosses = FUSED_LOSSES) -> Losses:
+def causal_loss(model: Gpt, ids: Ids, token_loss: TokenLoss = fused_cross_entropy) -> Losses:
     """Predict every token from those before it; negative ids at the end of a row are padding.
 
     Shape:
@@ -105,7 +105,7 @@ def causal_loss(model: Gpt, ids: Ids, losses: TokenLosses = FUSED_LOSSES) -> Los
     real = labels >= 0
     # (rows, seq_len, d_model) -> (tokens, d_model)
     hidden = model(tokens[:, :-1].clamp(min=0))[real]
-    loss, nll = losses.cross_entropy(model.projection_layer, hidden, labels[real], 0.0)
+    loss, nll = token_loss(model.projection_layer, hidden, labels[real], 0.0)
     return Losses(loss, nll, max(1, len(hidden)))
 
 

@@ -54,7 +54,7 @@ class LanguageTask(ABC):
     batches: BlockBatches | MaskedBatches
 
     def __init__(self, recipe: LanguageRecipe, run: RunDirectory, settings: DeviceSettings) -> None:
-        self.token_losses = settings.engine.losses
+        self.token_loss = settings.engine.token_loss
         self.tokenizer = prepare_tokenizer(recipe, run, self.tokenizer_format)
         self.model = self._prepare_model(recipe, run)
         dev = prepare_dev(recipe, run)  # before the corpus: its errors are cheap to repair

@@ -15,7 +15,7 @@ from clearhead.models import Bert, BertConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_wordpiece
 from clearhead.training.model_recipes import LanguageRecipe
-from clearhead.training.objective import FUSED_LOSSES, Ids, Losses, TokenLosses
+from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
 
@@ -70,7 +70,7 @@ class Masked(LanguageTask):
 
     def losses(self, model: Bert, batch: MaskedRows) -> Losses:
         """Cross-entropy of the masked tokens."""
-        return masked_loss(model, batch.ids, batch.labels, self.token_losses)
+        return masked_loss(model, batch.ids, batch.labels, self.token_loss)
 
     def evaluate(self, model: Bert, samples: int) -> ValidationResult:
         """Perplexity and accuracy at masked positions, and some texts with the predictions."""
@@ -115,7 +115,9 @@ class Masked(LanguageTask):
         return word if prediction == label else f"{word} → {self.tokenizer.piece(prediction)}"
 
 
-def masked_loss(model: Bert, ids: Ids, labels: Ids, losses: TokenLosses = FUSED_LOSSES) -> Losses:
+def masked_loss(
+    model: Bert, ids: Ids, labels: Ids, token_loss: TokenLoss = fused_cross_entropy
+) -> Losses:
     """Predict every masked token from the whole row; the head computes masked positions only.
 
     Shape:
@@ -123,7 +125,7 @@ def masked_loss(model: Bert, ids: Ids, labels: Ids, losses: TokenLosses = FUSED_
     """
     hidden, wanted = masked_positions(model, ids, labels)
     projection = model.get_submodule("heads.masked_lm.projection")
-    loss, nll = losses.cross_entropy(projection, hidden, wanted, 0.0)
+    loss, nll = token_loss(projection, hidden, wanted, 0.0)
     return Losses(loss, nll, max(1, len(wanted)))
 
 

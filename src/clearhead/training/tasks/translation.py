@@ -144,7 +144,7 @@ class Translation:
         self.batches = TokenBatches(corpus, plan)
         o = recipe.optimizer
         self.objective = make_objective(
-            o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.losses
+            o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.token_loss
         )
         title = f"{recipe.data.source_lang} → {recipe.data.target_lang} translator"
         self.description = TaskDescription(
