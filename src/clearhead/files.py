@@ -120,6 +120,15 @@ def verify_checksum(path: Path) -> None:
         )
 
 
+def missing_files(directory: Path) -> list[Path]:
+    """The files of a directory that have a checksum and are not there.
+
+    Raises:
+        UserError: checksums.json is damaged.
+    """
+    return [directory / name for name in _checksums(directory) if not (directory / name).exists()]
+
+
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
     """A JSON object in a file of a model.
 
@@ -160,10 +169,15 @@ def _checksums(directory: Path) -> dict[str, str]:
         return {str(name): str(value) for name, value in sums.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+    except OSError as error:
         raise UserError(
-            f"{path} is damaged ({error!r}); restore it from a copy, or delete it to read the "
+            f"cannot read {path}: {error.strerror}; make it readable, or delete it to read the "
             "directory without checksums"
+        ) from error
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise UserError(
+            f"{path} is damaged: it holds no checksums; restore it from a copy, or delete it to "
+            "read the directory without checksums"
         ) from error
 
 

@@ -50,7 +50,7 @@ def test_ids_that_are_not_integers_are_refused(embed: InputEmbeddings, dtype: to
 
 
 def test_a_list_of_ids_is_refused_by_its_type(model: Transformer) -> None:
-    assert "src is a list; expected integer token ids" in refused(lambda: model.encode([[3, 4]]))
+    assert "src is of type list; expected integer" in refused(lambda: model.encode([[3, 4]]))
 
 
 def test_ids_of_one_axis_are_refused_with_the_repair(model: Transformer) -> None:
@@ -74,6 +74,21 @@ def test_swapped_target_and_memory_are_refused_with_the_order(model: Transformer
     found = refused(lambda: model.decode(tgt, None, memory))
     assert "encoder_output has shape (2, 4) and dtype int64" in found
     assert "decode(encoder_output, src_mask, tgt, tgt_mask)" in found
+
+
+def test_batches_of_different_sizes_are_refused_as_source_and_target(model: Transformer) -> None:
+    src, tgt = torch.randint(0, 20, (2, 5)), torch.randint(0, 30, (3, 4))
+    assert "the source has 2 sentences and the target 3" in refused(lambda: model(src, tgt))
+
+
+def test_inputs_that_are_no_tensors_are_refused_by_their_type() -> None:
+    x = torch.randn(2, 5, D_MODEL)
+    attention = MultiHeadAttentionBlock(D_MODEL, H, 0.0)
+    assert "q is of type ndarray" in refused(lambda: attention(x.numpy(), x, x))
+    assert "mask is of type list" in refused(lambda: attention(x, x, x, [[1] * 5]))
+    for block in (FeedForwardBlock(D_MODEL, 7, 0.0), LayerNormalization(D_MODEL)):
+        assert "x is of type list" in refused(lambda block=block: block(x.tolist()))
+        assert "last dimension" in refused(lambda block=block: block(torch.tensor(1.0)))
 
 
 @pytest.mark.parametrize("shape", [(5, D_MODEL), (2, 5, D_MODEL + 1), (2, H, 5, D_MODEL)], ids=str)

@@ -100,4 +100,4 @@ def test_a_model_without_cross_attention_is_one_clear_line(
     given = ["attention", "a", "--model", str(tmp_path / "bert"), "-o", str(tmp_path / "a.svg")]
     assert run(given) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "describes a 'bert' model" in line
+    assert "holds a bert model, which cannot translate" in line

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clearhead.cli import main
-from clearhead.cli.first_guesses import GUESSES, advice
+from clearhead.cli.first_guesses import GUESSES, VERBS, advice
 from clearhead.training.recipe_file import load_recipe
 from tests.laws.cli_options import root_command
 
@@ -50,6 +50,33 @@ def test_a_guess_is_answered_in_one_line(
     assert out == "" and err.count("\n") == 1
     assert "No such option: --" in err
     assert answer in err
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer"),
+    [
+        *VERBS.items(),
+        ("Where is the station?", 'clearhead translate "TEXT"'),
+        ("It's\ntwo lines", 'clearhead translate "TEXT"'),
+    ],
+)
+def test_a_verb_of_other_programs_is_answered_with_the_command(
+    verb: str, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([verb]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert err.endswith(f"; write {answer}\n")
+    for command in re.findall(r"clearhead ([a-z]+)", answer):
+        assert command in root_command().commands  # type: ignore[attr-defined]
+
+
+def test_a_choice_that_does_not_exist_is_one_plain_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main.run(["verify", "pytorch"]) == 2
+    err = capsys.readouterr().err
+    assert "Invalid value for 'peer': 'pytorch' is not one of 'torch', 'fast'" in err
 
 
 def test_an_option_that_is_in_no_table_gets_no_answer() -> None:

@@ -113,7 +113,7 @@ def test_stop_strings_may_be_several(clearhead: Run, model: Path) -> None:
      (["hi", "--max-new-tokens", "0"], "max_new_tokens=0"),
      (["hi", "--seed", "-3"], "seed=-3 is below 0"),
      (["hi", "--stop", ""], "a stop string is empty"),
-     (["hi", "--samples", "0"], "--samples 0 is no number of texts"),
+     (["hi", "--samples", "0"], "--samples 0 is not a number of texts"),
      (["hi", "--precision", "fp4"], "Invalid value for '--precision'"),
      (["word " * 300], "has seq_len=90 positions"),
      (["hi", "--input", "missing.txt"], "both PROMPT and --input"),

@@ -1,7 +1,11 @@
 """Every ending of a command line: an exit code and at most one line, never a traceback."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 import typer
@@ -107,3 +111,31 @@ def test_a_reader_who_left_is_141_and_silence() -> None:
     error = process.stderr.read()
     process.stderr.close()
     assert process.wait() == 141 and error == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process without a signal")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_stopped_command_leaves_no_unfinished_file(number: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "clearhead", "translate", "-o", str(tmp_path / "out.txt")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stderr is not None
+        process.stdin.write(b"Hello.\n")
+        process.stdin.flush()
+        process.stderr.readline()  # the engine is loaded
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait() == 128 + number
+        assert process.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nohup_still_ignores_the_end_of_the_terminal() -> None:
+    code = (
+        "import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
+        "from clearhead.cli import main; import sys; sys.argv = ['clearhead', '--version'];\n"
+        "try: main.main()\n"
+        "except SystemExit: os.kill(os.getpid(), signal.SIGHUP); print('alive')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert found.stdout.endswith(b"alive\n")

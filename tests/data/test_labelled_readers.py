@@ -64,7 +64,11 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
         ("a.tsv", "words\ttags\nMKV\tHH\n", r"line 2: 3 in 'words' and 2 in 'tags'; expected one"),
         ("a.tsv", "sequence\ttags\nMKV\tHH\n", r"no column 'words' among sequence, tags"),
         ("a.tsv", "words\ttags\nMKV\t\n", r"line 2: 'tags' holds nothing, expected a list"),
-        ("a.jsonl", '{"words": 3, "tags": "a"}', r"'words' holds a int, expected a list"),
+        (
+            "a.jsonl",
+            '{"words": 3, "tags": "a"}',
+            r"holds a value of type int, expected a list",
+        ),
         ("a.jsonl", '{"words": ["a", null], "tags": "HH"}', r"holds None as number 2, not a text"),
         ("a.docx", "x", r"expected \.conll, \.bio, \.iob, \.txt, \.csv, \.tsv, \.jsonl"),
     ],

@@ -80,8 +80,8 @@ def test_bad_files_cost_one_line(
     ("content", "message"),
     [
         ('{"text": null}', r"'text' holds nothing, expected a text"),
-        ('{"text": ["a"]}', r"'text' holds a list, expected a text"),
-        ('{"text": 0.5}', r"'text' holds a float, expected a text"),
+        ('{"text": ["a"]}', r"'text' holds a value of type list, expected a text"),
+        ('{"text": 0.5}', r"'text' holds a value of type float, expected a text"),
         ('{"text": " "}', r"'text' is empty; fill it in"),
     ],
 )

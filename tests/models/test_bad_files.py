@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from clearhead.decoding import NativeEngine
 from clearhead.errors import UserError
 from clearhead.models import Transformer, TransformerConfig
 
@@ -127,6 +128,15 @@ def test_a_mis_shaped_tensor_is_named_with_both_shapes(directory: Path) -> None:
     rewrite(directory, lambda tensors: tensors.update({WEIGHT: torch.zeros(12, 7)}))
     message = refused(directory)
     assert WEIGHT in message and "(12, 7)" in message and "(7, 12)" in message
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bool])
+def test_integers_are_no_weights(dtype: torch.dtype, directory: Path) -> None:
+    rewrite(directory, lambda tensors: tensors.update({WEIGHT: torch.ones(7, 12, dtype=dtype)}))
+    kind = str(dtype).removeprefix("torch.")
+    for load in (Transformer.from_pretrained, NativeEngine.from_directory):
+        with pytest.raises(UserError, match=f"{WEIGHT} has values of type {kind}; expected float"):
+            load(directory)
 
 
 def test_weights_of_another_size_are_refused(directory: Path) -> None:

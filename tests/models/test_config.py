@@ -11,7 +11,7 @@ from clearhead.errors import UserError
 from clearhead.models import PRESETS, TransformerConfig
 from clearhead.models.config import FORMAT_VERSION
 
-SIZES = {"src_vocab_size": 20, "tgt_vocab_size": 30}
+SIZES = dataclasses.asdict(TransformerConfig(20, 30))
 
 
 def refused(values: dict[str, Any]) -> str:
@@ -105,8 +105,15 @@ def test_the_signs_lie_in_the_vocabulary() -> None:
     assert "eos_id=20" in refused(SIZES | {"eos_id": 20})
 
 
-def test_a_file_without_its_vocabulary_is_incomplete() -> None:
-    assert "lacks tgt_vocab_size" in refused({"src_vocab_size": 20})
+@pytest.mark.parametrize("key", ["tgt_vocab_size", "h", "norm", "eos_id"])
+def test_a_file_that_lacks_a_key_is_incomplete(key: str) -> None:
+    assert f"lacks {key};" in refused({k: v for k, v in SIZES.items() if k != key})
+
+
+def test_dropout_rates_of_their_own_may_be_missing() -> None:
+    first = {k: v for k, v in SIZES.items() if not k.endswith("n_dropout")}
+    assert len(first) == len(SIZES) - 2
+    assert TransformerConfig.from_dict(first) == TransformerConfig(20, 30)
 
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, "2", None, 0])

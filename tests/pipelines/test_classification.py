@@ -1,6 +1,7 @@
 """Labels of texts, tokens and words are those of transformers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,8 +73,20 @@ def test_a_long_text_is_refused_or_cut_aloud(
     reader = TextModel.from_pretrained(tmp_path)
     with pytest.raises(UserError, match=r"input '1' has \d+ tokens.*this model reads 48"):
         TextClassificationPipeline(reader)(["ok", long])
-    TextClassificationPipeline(reader, truncate=True)(["ok", long])
+    expected = TextClassificationPipeline(reader, truncate=True)(["ok", long])
     assert "1 of 2 texts were cut to 48 tokens; the first is '1'" in caplog.text
+    assert TextClassificationPipeline(reader)(["ok", long], truncation=True) == expected
+    pair = {"text": "cat", "text_pair": long}
+    caplog.clear()
+    TextClassificationPipeline(reader)([pair], truncation=True)
+    assert "1 of 1 texts were cut" in caplog.text
+
+
+@pytest.mark.parametrize("given", [None, 3, [None], ["a", 3]])
+def test_what_is_no_text_is_refused(given: Any, tmp_path: Path) -> None:
+    bert(tmp_path, MODEL)
+    with pytest.raises(UserError, match=r"(the input|text \d) is (None|of type int)"):
+        pipeline("text-classification", model=tmp_path)(given)
 
 
 def test_a_model_without_labels_is_refused(tmp_path: Path) -> None:
@@ -125,6 +138,18 @@ def test_a_residue_is_a_word(tmp_path: Path) -> None:
         (0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 8), (8, 9)
     ]  # fmt: skip
     assert [t["index"] for t in tokens] == list(range(1, 10))
+
+
+def test_the_words_of_a_long_text_are_cut_aloud(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bert(tmp_path, TAGGER, **labelled(LABELS[1:]))  # nothing is O
+    tag = pipeline("token-classification", model=tmp_path)
+    with pytest.raises(UserError, match="truncation=True in a pipeline"):
+        tag("cat " * 60)
+    words = tag("cat " * 60, truncation=True)
+    assert [word["start"] for word in words] == list(range(0, 46 * 4, 4))  # 48 with special tokens
+    assert "1 of 1 texts were cut to 48 tokens" in caplog.text
 
 
 def test_an_unknown_strategy_is_refused_with_those_there_are(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_nothing_gives_nothing_and_one_text_is_no_list(tmp_path: Path) -> None:
     bert(tmp_path, "BertModel")
     embedder = Embedder.from_pretrained(tmp_path)
     assert embedder.encode([]).shape == (0, 24)
-    with pytest.raises(UserError, match="takes a list of texts"):
+    with pytest.raises(UserError, match="expected a list of texts"):
         embedder.encode("text")
     with pytest.raises(UserError, match="precision 'int4' is unknown"):
         Embedder.from_pretrained(tmp_path, precision="int4")  # type: ignore[arg-type]
@@ -253,7 +253,17 @@ def test_features_are_those_of_transformers(tmp_path: Path) -> None:
         assert np.abs(np.array(mine) - np.array(other)).max() <= 1e-5
 
 
+def test_features_of_a_long_text_are_cut_on_request(tmp_path: Path) -> None:
+    bert(tmp_path, "BertModel")
+    features = pipeline("feature-extraction", model=tmp_path)
+    with pytest.raises(UserError, match="truncation=True in a pipeline"):
+        features("cat " * 60)
+    assert len(features("cat " * 60, truncation=True)[0]) == 48
+
+
 def test_a_text_is_most_like_itself(tmp_path: Path) -> None:
     bert(tmp_path, "BertModel")
-    scores = pipeline("sentence-similarity", model=tmp_path)(TEXTS[3], TEXTS[:6])
+    similarity = pipeline("sentence-similarity", model=tmp_path)
+    scores = similarity(TEXTS[3], TEXTS[:6])
     assert max(scores) == scores[3] == pytest.approx(1, abs=1e-6)
+    assert similarity(TEXTS[3], TEXTS[0]) == pytest.approx(scores[:1])  # a single text, not letters

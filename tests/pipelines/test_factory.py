@@ -113,15 +113,23 @@ def test_max_length_counts_the_start_token_and_max_new_tokens_does_not() -> None
     assert "max_length and max_new_tokens are both given" in both
 
 
+def test_more_sequences_than_beams_are_refused_by_the_names_of_the_arguments() -> None:
+    found = refused(lambda: TranslationPipeline(translator())("Hello.", num_return_sequences=5))
+    assert "num_return_sequences=5 is more than num_beams=4" in found
+
+
 def test_texts_that_are_none_are_refused_by_their_number() -> None:
     assert "text 1 is None; expected a str" in refused(lambda: translator().translate(["a", None]))
     translate = TranslationPipeline(translator())
     assert "text 0 is None" in refused(lambda: translate([None]))
     assert "the input is None" in refused(lambda: translate(None))
-    assert "text 1 is a bytes" in refused(lambda: check_texts(["a", b"b"]))
+    assert "text 1 is of type bytes" in refused(lambda: check_texts(["a", b"b"]))
+    for check in (check_texts, translator().translate):
+        assert "expected a list of texts" in refused(lambda check=check: check(None))
+        assert "expected a list of texts" in refused(lambda check=check: check(3))
 
 
 def test_texts_come_as_one_as_a_tuple_or_from_a_generator() -> None:
     assert texts_of("ab") == ["ab"]
     assert texts_of(("a", "b")) == texts_of(letter for letter in "ab") == ["a", "b"]
-    assert "the input is a int" in refused(lambda: texts_of(7))
+    assert "the input is of type int" in refused(lambda: texts_of(7))

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.decoding import DecodingOptions, decode
@@ -108,6 +109,33 @@ def test_a_checkpoint_file_of_the_training_script_loads(tmp_path: Path) -> None:
     ours = from_state_dict(checkpoint, h=H)
     with torch.no_grad():
         torch.testing.assert_close(ours(*batch(pad)), theirs(*batch(pad)), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module._orig_mod.", "_orig_mod.module."])
+@pytest.mark.parametrize("key", ["state_dict", "model", "model_state_dict"])
+def test_a_checkpoint_of_a_wrapped_model_loads(key: str, prefix: str) -> None:
+    theirs, (pad, *_) = made("hkproj")
+    state = {prefix + name: tensor for name, tensor in theirs.state_dict().items()}
+    ours = from_state_dict({"epoch": 3, key: state, "optimizer": {"lr": 0.1}}, h=H)
+    torch.testing.assert_close(ours(*batch(pad)), theirs(*batch(pad)), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (nn.Linear(2, 2), "the state dictionary is of type .*; give model.state_dict()"),
+        (
+            "tmodel_19.pt",
+            r'is of type str; give .* torch.load\("tmodel_19.pt", weights_only=True\)',
+        ),
+        ({}, "it is empty"),
+        ({"epoch": 3}, "the value of 'epoch' is not a tensor"),
+    ],
+)
+def test_what_is_no_state_dictionary_is_refused_with_the_repair(given: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        from_state_dict(given, h=H)
+    assert "\n" not in str(caught.value)
 
 
 def test_our_own_state_dictionary_loads() -> None:

@@ -59,6 +59,30 @@ def test_a_damaged_file_is_named(name: str, session: Session) -> None:
     resume(session.run.root)
 
 
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_missing_file_is_named_and_not_made_anew(name: str, session: Session) -> None:
+    run = begun(session)
+    (run / "best").mkdir()  # as after a validation
+    (run / name).unlink()
+    assert f"{run / name} is missing" in refused(run)
+    assert not (run / name).exists()
+
+
+def test_missing_metrics_are_mentioned(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(session.recipe.run.log_every):
+        session.reporter.step(session.trainer.step())
+    run = begun(session)
+    metrics = run / "metrics.jsonl"
+    resume(run)
+    assert "will have a gap" not in caplog.text
+    (line,) = metrics.read_text(encoding="utf-8").splitlines()
+    for content in ("", line[:10]):
+        metrics.write_text(content, encoding="utf-8")
+        caplog.clear()
+        resume(run)
+        assert f"{metrics} ends at step 0 and the checkpoint is of step 8" in caplog.text
+
+
 def without_checksums(run: Path) -> None:
     for path in run.rglob(CHECKSUMS):
         path.unlink()

@@ -143,6 +143,17 @@ def test_a_value_that_cannot_be_built_is_one_line(value: str, tmp_path: Path) ->
         load_recipe("first_light", [f"run.steps={value}"])
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run:\n  steps: 5\n  seed: 1\n  steps: 6\n", "line 4: steps is given twice"),
+        ("run:\n  steps: 5\ndata: {}\nrun:\n  seed: 1\n", "line 4: run is given twice"),
+    ],
+)
+def test_a_key_that_is_given_twice_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    assert message in refused(text, tmp_path)
+
+
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf", "1e400"])
 def test_numbers_that_are_not_finite_are_refused(value: str, tmp_path: Path) -> None:
     assert "optimizer.eps" in refused(f"optimizer:\n  eps: {value}\n", tmp_path)

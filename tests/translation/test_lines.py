@@ -46,6 +46,13 @@ def test_only_line_feeds_end_lines_however_the_bytes_arrive(
     assert lines(content, size) == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf16_is_named_with_the_command_that_converts_it(encoding: str) -> None:
+    content = ("" if encoding == "utf-16" else "\ufeff") + "Hi.\nBye.\n"
+    with pytest.raises(UserError, match=r"is UTF-16, expected UTF-8; .*iconv -f UTF-16"):
+        lines(content.encode(encoding))
+
+
 def test_windows_ends_marks_and_a_missing_last_end() -> None:
     content = b"\xef\xbb\xbfone\r\n\r\ntwo\xe2\x80\xa8still two\nthree"
     assert lines(content) == ["one", "", "two\u2028still two", "three"]

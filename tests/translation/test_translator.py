@@ -1,5 +1,7 @@
+import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine, decode
+from clearhead.decoding.choice import EngineName
 from clearhead.decoding.readable import ensemble
 from clearhead.errors import UserError
 from clearhead.models import Transformer
@@ -168,6 +171,22 @@ class TestFromPretrained:
             pytest.skip("this machine has an mps device")
         with pytest.raises(UserError, match=message):
             Translator.from_pretrained(model_directory, device)
+
+    @pytest.mark.parametrize("device", [0, -1, None])
+    def test_a_device_is_a_name(self, device: Any, model_directory: Path) -> None:
+        with pytest.raises(UserError, match=f"device={device} is not the name of a device"):
+            Translator.from_pretrained(model_directory, device)
+
+    @pytest.mark.parametrize(
+        ("kind", "command"), [("bert", "fill-mask"), ("esm", "embed"), ("gpt2", "generate")]
+    )
+    @pytest.mark.parametrize("engine", ["native", "readable"])
+    def test_a_model_that_does_not_translate_is_named_with_its_command(
+        self, engine: EngineName, kind: str, command: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}), encoding="utf-8")
+        with pytest.raises(UserError, match=f"holds a {kind} model, which cannot.*{command}"):
+            Translator.from_pretrained(tmp_path, engine=engine)
 
     def test_no_threads_are_not_enough(self, model_directory: Path) -> None:
         with pytest.raises(UserError, match="threads=0"):

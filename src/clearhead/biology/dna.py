@@ -38,7 +38,7 @@ def as_dna(sequence: str, place: str) -> str:
         else:
             hint = "expected A, C, G, T, U, N or another IUPAC code"
         raise UserError(
-            f"{place}: letter {position} of the sequence is {letter!r}, which is no base; {hint}"
+            f"{place}: letter {position} of the sequence is {letter!r}, which is not a base; {hint}"
         )
     return letters.translate(_READ_AS)
 

@@ -76,7 +76,7 @@ def as_protein(sequence: str, place: str) -> str:
     for position, letter in enumerate(letters, start=1):
         if letter not in "ACDEFGHIKLMNPQRSTVWYXBUZOJ":
             raise UserError(
-                f"{place}: letter {position} of the sequence is {letter!r}, which is no residue; "
+                f"{place}: letter {position} of the sequence is {letter!r}, not a residue; "
                 "expected the 20 amino acids, or X, B, Z, U, O, J"
             )
     return letters

@@ -190,7 +190,9 @@ def numbers_of(records: Sequence[Record]) -> list[float]:
     try:
         return [float(record.label or "") for record in records]
     except ValueError as error:
-        raise UserError(f"a label is no number ({error}); correct it or remove the row") from error
+        raise UserError(
+            f"a label is not a number ({error}); correct it or remove the row"
+        ) from error
 
 
 def both_strands(records: Sequence[Record]) -> list[Record]:

@@ -62,7 +62,7 @@ def score_of(marginals: Floats, sequence: str, mutant: str) -> float:
     for part in mutant.split(":"):
         match = _FORM.fullmatch(part.strip())
         if not match or match[3] not in RESIDUES:
-            raise UserError(f"{part!r} is no substitution; write it as A24G, several as A24G:T31S")
+            raise UserError(f"{part!r} is not a substitution; write A24G, several as A24G:T31S")
         position = int(match[2])
         if not 1 <= position <= len(sequence) or sequence[position - 1] != match[1]:
             there = sequence[position - 1] if 1 <= position <= len(sequence) else "nothing"

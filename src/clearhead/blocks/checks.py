@@ -54,11 +54,11 @@ def check_sequence(name: str, x: Tensor, d_model: int | None = None) -> None:
     Raises:
         UserError: another dtype, number of axes or last dimension.
     """
-    shape = x.shape
-    fits = len(shape) == 3 and shape[2] == (d_model or shape[2]) and x.is_floating_point()
-    if not fits:
+    fits = isinstance(x, Tensor) and x.dim() == 3 and x.is_floating_point()
+    if not fits or x.shape[2] != (d_model or x.shape[2]):
         width = "d_model" if d_model is None else f"d_model={d_model}"
-        hint = f"; add the batch axis: {name}.unsqueeze(0)" if x.dim() == 2 else ""
+        flat = isinstance(x, Tensor) and x.dim() == 2
+        hint = f"; add the batch axis: {name}.unsqueeze(0)" if flat else ""
         _refuse(name, x, f"floating-point vectors of shape (batch, seq_len, {width})" + hint)
 
 
@@ -66,7 +66,8 @@ def check_decode(encoder_output: Tensor, tgt: Tensor) -> None:
     """The two sequences of `Transformer.decode`: vectors of the source, ids of the target.
 
     Raises:
-        UserError: one has another dtype or number of axes, for example because they are swapped.
+        UserError: one has another dtype or number of axes, for example because they are swapped,
+            or they are batches of different sizes.
     """
     try:
         check_sequence("encoder_output", encoder_output)
@@ -74,6 +75,11 @@ def check_decode(encoder_output: Tensor, tgt: Tensor) -> None:
     except UserError as error:
         order = "the order is decode(encoder_output, src_mask, tgt, tgt_mask)"
         raise UserError(f"{error}; {order}") from error
+    if encoder_output.shape[0] != tgt.shape[0]:
+        raise UserError(
+            f"batch sizes disagree: the source has {encoder_output.shape[0]} sentences and the "
+            f"target {tgt.shape[0]}; give a target for each source"
+        )
 
 
 def check_features(name: str, x: Tensor, features: int) -> None:
@@ -84,8 +90,8 @@ def check_features(name: str, x: Tensor, features: int) -> None:
     Raises:
         UserError: another dtype or last dimension.
     """
-    wrong_width = features > 1 and (not x.shape or x.shape[-1] != features)
-    if wrong_width or not x.is_floating_point():
+    fits = isinstance(x, Tensor) and x.is_floating_point() and x.dim() > 0
+    if not fits or x.shape[-1] != (features if features > 1 else x.shape[-1]):
         _refuse(name, x, f"floating-point vectors whose last dimension is {features}")
 
 
@@ -157,6 +163,8 @@ def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
     """
     if mask is None:
         return
+    if not isinstance(mask, Tensor):
+        _refuse("mask", mask, "a tensor, True = visible, or None")
     batch, h, query, key = scores
     shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
     wanted = (batch, h if mask.dim() == 4 else 1, query, key)
@@ -168,7 +176,7 @@ def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
 
 
 def _refuse(name: str, value: object, expected: str) -> NoReturn:
-    found = f"is a {type(value).__name__}"
+    found = f"is of type {type(value).__name__}"
     if isinstance(value, Tensor):
         found = f"has shape {_shape(value)} and dtype {str(value.dtype).removeprefix('torch.')}"
     raise UserError(f"{name} {found}; expected {expected}")

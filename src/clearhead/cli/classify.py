@@ -54,13 +54,13 @@ def classify(
     """Label texts, or the words of texts, with probabilities; the model determines which."""
     check_texts(text, input, expected="a text or FASTA file")
     if top_k < 0:
-        raise UserError(f"--top-k {top_k} is no number of labels; give 1 or more, or 0 for all")
+        raise UserError(f"--top-k {top_k} is not a number of labels; give 1 or more, or 0 for all")
     from clearhead.pipelines.text_model import TextModel
 
     with warnings_on_stderr(quiet):
         reader = TextModel.from_pretrained(model, device, threads, engine=engine)
         tags = "token" in reader.model.heads
-        answer = _tagger(reader, words) if tags else _classifier(reader, top_k, truncate)
+        answer = _tagger(reader, words, truncate) if tags else _classifier(reader, top_k, truncate)
         show = _json if format == "jsonl" else _columns
         for chunk in _chunks(text, input):
             for line in show(answer(chunk), tags):
@@ -74,10 +74,10 @@ def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
     return lambda texts: [ranked[: top_k or None] for ranked in classify.ranked(texts)]
 
 
-def _tagger(reader: "TextModel", words: Words) -> Answer:
+def _tagger(reader: "TextModel", words: Words, truncate: bool) -> Answer:
     from clearhead.pipelines.classification import TokenClassificationPipeline
 
-    tag = TokenClassificationPipeline(reader)
+    tag = TokenClassificationPipeline(reader, truncate)
     return lambda texts: tag(texts, words)
 
 

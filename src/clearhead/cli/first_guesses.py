@@ -102,6 +102,28 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
 }
 
 
+VERBS = {
+    "help": "clearhead --help",
+    "version": "clearhead --version",
+    "download": "clearhead data get NAME",
+    "finetune": "clearhead train classification or clearhead train tagging",
+    "fine-tune": "clearhead train classification or clearhead train tagging",
+    "test": "clearhead evaluate or clearhead verify",
+    "score": "clearhead evaluate",
+    "benchmark": "clearhead bench",
+    "predict": "clearhead classify, or clearhead bio dna predict",
+    "chat": "clearhead generate",
+}
+
+
+def command_for(verb: str) -> str:
+    """What to write instead of a verb that does not exist; empty if unknown.
+
+    Words with spaces between them are a text to translate.
+    """
+    return 'clearhead translate "TEXT"' if " " in verb.strip() else VERBS.get(verb, "")
+
+
 def advice(verb: str, option: str) -> str:
     """What to write instead of an option that the verb does not have; empty if unknown."""
     return GUESSES.get(verb, {}).get(option, "")

@@ -115,7 +115,7 @@ def _check(
     check_output(output)
     for name, value in (("--samples", samples), ("--batch-size", batch_size)):
         if value < 1:
-            raise UserError(f"{name} {value} is no number of texts; give 1 or more")
+            raise UserError(f"{name} {value} is not a number of texts; give 1 or more")
 
 
 def _groups(chunks: Iterable[list[str]], samples: int, rows: int) -> Iterator[list[str]]:

@@ -1,17 +1,20 @@
 """The `clearhead` command: its verbs, and the exit code of each outcome.
 
 Exit codes: 0 success, 2 bad input, or output that cannot be written (one line on stderr says
-what to do), 130 stopped by Ctrl-C, 141 the reader of the output closed it. A traceback is
-always a bug.
+what to do), 130 stopped by Ctrl-C, 143 stopped by SIGTERM, 141 the reader of the output
+closed it. A traceback is always a bug.
 """
 
 import errno
 import gc
 import io
 import os
+import re
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -25,7 +28,7 @@ from clearhead.cli.embed import embed
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.export import convert, export
 from clearhead.cli.fill_mask import fill_mask
-from clearhead.cli.first_guesses import advice
+from clearhead.cli.first_guesses import advice, command_for
 from clearhead.cli.generate import generate
 from clearhead.cli.trace import trace
 from clearhead.cli.train import TrainCommand, train
@@ -33,8 +36,10 @@ from clearhead.cli.translate import translate
 from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+STOP_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 STDOUT = 1  # its file descriptor
 LONGEST = 1000  # characters of an error
+NO_COMMAND = re.compile(r"""(No such command (['"])(.*?)\2)(\. Did you mean .*)?""")
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in torch's errors
 # New objects between two garbage collections. Importing torch creates hundreds of thousands that
@@ -88,7 +93,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: so do we
+            signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Leave through every `finally`, so that unfinished output is removed."""
+    raise SystemExit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -170,5 +183,8 @@ def _complain_about_usage(error: typer.TyperException) -> int:
     option = getattr(error, "option_name", None)
     if option and (instead := advice(path.rpartition(" ")[2], option)):
         return _complain(f"No such option: {option}; write {instead}")
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("Value error, ", "")
+    unknown = NO_COMMAND.fullmatch(message)
+    if unknown and path == "clearhead" and (command := command_for(unknown[3])):
+        return _complain(f"{unknown[1]}; write {command}")
     return _complain(f"{message}; `{path} --help` lists the options")

@@ -39,7 +39,7 @@ def read_cell(text: str) -> tuple[list[str], Floats]:
     try:
         return [name for name, _, _ in pairs], np.array([float(value) for _, _, value in pairs])
     except ValueError as error:
-        raise UserError(f"{text[:40]!r} is no cell; expected GENE:VALUE pairs") from error
+        raise UserError(f"{text[:40]!r} is not a cell; expected GENE:VALUE pairs") from error
 
 
 def read_cells(path: str | Path, label: str = "") -> Iterator[Record]:

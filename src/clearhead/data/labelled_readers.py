@@ -148,7 +148,7 @@ def _from_row(row: Row, names: Columns) -> LabelledWords:
 def _values(row: Row, name: str) -> list[Any]:
     value = column(row, name)
     if not isinstance(value, str | list) or not value:
-        kind = "nothing" if value in (None, "", []) else f"a {type(value).__name__}"
+        kind = "nothing" if value in (None, "", []) else f"a value of type {type(value).__name__}"
         raise UserError(
             f"{row.place}: {name!r} holds {kind}, expected a list, or a string of letters"
         )

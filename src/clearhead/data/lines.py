@@ -42,7 +42,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
             start = offset
             offset += len(raw)
             if number == 1:
-                _refuse_utf16(path, raw)
+                refuse_utf16(path, raw)
                 if raw.startswith(UTF8_BOM):
                     raw = raw.removeprefix(UTF8_BOM)
                     start += len(UTF8_BOM)
@@ -108,7 +108,12 @@ def _decode(raw: bytes, path: str | Path, number: int, start: int) -> str:
         ) from None
 
 
-def _refuse_utf16(path: str | Path, first: bytes) -> None:
+def refuse_utf16(path: str | Path, first: bytes) -> None:
+    """Refuse a file whose first bytes mark it as UTF-16.
+
+    Raises:
+        UserError: they do; the message has the command that converts it.
+    """
     if first.startswith(UTF16_BOMS):
         raise UserError(
             f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "

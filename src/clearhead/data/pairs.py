@@ -186,7 +186,7 @@ def _text(value: object, key: str, location: str) -> str:
     except UnicodeEncodeError as error:
         raise UserError(
             f'{location}: "{key}" holds half of a surrogate pair at character {error.start}, '
-            "which is no character; expected valid Unicode"
+            "which is not a character; expected valid Unicode"
         ) from None
     return one_line(value)
 

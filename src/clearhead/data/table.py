@@ -75,7 +75,7 @@ def text_of(row: Row, name: str) -> str:
 
 
 def _named(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _lines(path: str | Path, kind: str) -> Iterator[Row]:

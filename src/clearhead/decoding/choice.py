@@ -25,7 +25,7 @@ class Request:
     """What was asked for; `threads` None means all cores.
 
     Raises:
-        UserError: an engine, a precision or a number of threads that there is not.
+        UserError: an engine, a precision, a device or a number of threads that there is not.
     """
 
     engine: EngineName = "auto"
@@ -38,6 +38,11 @@ class Request:
             if getattr(self, name) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 raise UserError(f"{name} {getattr(self, name)!r} is unknown; give {choices}")
+        if not isinstance(self.device, str):
+            raise UserError(
+                f"device={self.device!r} is not the name of a device; give 'auto', 'cpu', 'cuda', "
+                "'cuda:N' or 'mps'"
+            )
         if self.threads is not None:
             check_threads(self.threads)
 
@@ -58,7 +63,7 @@ class Request:
             (self.engine == "readable", "engine readable was asked for"),
             (self.device not in ("auto", "cpu"), f"device {self.device} was asked for"),
             (self.precision == "bfloat16", "bfloat16 is a precision of the readable engine"),
-            (ensemble, "an ensemble needs several models"),
+            (ensemble, "an ensemble runs on the readable engine only"),
             (bool(missing_library()), missing_library()),
         )
         return self.refused(next((text for holds, text in reasons if holds), ""))
@@ -81,8 +86,8 @@ def check_threads(threads: int) -> None:
     Raises:
         UserError: it is not between 1 and MOST_THREADS.
     """
-    if not 1 <= threads <= MOST_THREADS:
-        raise UserError(f"threads={threads} is not a number of cores; give 1 to {MOST_THREADS}")
+    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+        raise UserError(f"threads={threads!r} is not a number of cores; give 1 to {MOST_THREADS}")
 
 
 @cache

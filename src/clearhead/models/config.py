@@ -25,6 +25,8 @@ MODEL_TYPE = "clearhead-transformer"
 HOLDS = "a model directory holds config.json, model.safetensors and tokenizer.json"
 # Keys of the Hugging Face layout that are not fields of the configuration.
 _ENVELOPE = {"architectures", "model_type", "format_version"}
+# Keys that the first files lack. Any other one is needed: the weights do not show a wrong h.
+_LATER = {"attention_dropout", "activation_dropout"}
 # Layers, widths and dropout; `base` and `big` are the rows of the paper's table 3.
 _COLUMNS = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "h", "dropout")
 PRESETS: dict[str, dict[str, Any]] = {
@@ -196,7 +198,7 @@ class TransformerConfig:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read config.json; an unknown key is an error."""
+        """Read config.json; an unknown or missing key is an error."""
         return cls.from_dict(read_json_object(path, HOLDS), str(path))
 
     @classmethod
@@ -220,9 +222,8 @@ class TransformerConfig:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
                 raise UserError(f"{origin} has an unknown key {key!r}; {hint}")
-        missing = [key for key in ("src_vocab_size", "tgt_vocab_size") if key not in sizes]
-        if missing:
-            raise UserError(f"{origin} lacks {' and '.join(missing)}; the file is incomplete")
+        if missing := [key for key in known if key not in sizes and key not in _LATER]:
+            raise UserError(f"{origin} lacks {', '.join(missing)}; copy the model again")
         try:
             return cls(**sizes)
         except UserError as error:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig, check_memory
-from clearhead.models.weight_files import read_arrays
+from clearhead.models.weight_files import NO_FLOATS, read_arrays
 from clearhead.native.model import NativeModel
 from clearhead.native.weights import Floats, ModelSizes, Tables
 
@@ -83,7 +83,7 @@ def _check_names(config: TransformerConfig, tensors: Arrays, origin: str) -> Non
     """Every weight that the configuration implies, and no other.
 
     Raises:
-        UserError: names or the shapes of the embeddings differ.
+        UserError: names, data types or the shapes of the embeddings differ.
     """
     wanted = _names(config)
     missing, extra = sorted(wanted - tensors.keys()), sorted(tensors.keys() - wanted)
@@ -92,6 +92,9 @@ def _check_names(config: TransformerConfig, tensors: Arrays, origin: str) -> Non
             f"{origin} does not fit its config.json: missing {', '.join(missing[:3]) or 'none'}, "
             f"unexpected {', '.join(extra[:3]) or 'none'}; the two files are of different models"
         )
+    for name, array in tensors.items():
+        if array.dtype.kind != "f":
+            raise UserError(f"{origin}: {name} {NO_FLOATS.format(array.dtype)}")
     vocabularies = (config.src_vocab_size, config.tgt_vocab_size)
     for name, vocabulary in zip(EMBEDDINGS, vocabularies, strict=True):
         if name in wanted and tensors[name].shape != (vocabulary, config.d_model):

@@ -33,6 +33,7 @@ _FOREIGN = {
 # Endings of pickled weights.
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 UNSET_CHECKSUM = {"crc32": "00000000"}  # metadata of a file that `seal_checksum` completes
+NO_FLOATS = "has values of type {}; expected float32, float16 or bfloat16, without quantization"
 _START = '{"__metadata__":'
 _CHECKSUM = re.compile(rb'"crc32":"([0-9a-f]{8})"')
 _LENGTH = 8  # bytes that hold the length of the header

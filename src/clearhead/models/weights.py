@@ -12,6 +12,7 @@ from clearhead.errors import UserError
 from clearhead.files import atomic_save, atomic_write, verify_checksum
 from clearhead.models.config import Sized, check_file_size
 from clearhead.models.weight_files import (
+    NO_FLOATS,
     UNSET_CHECKSUM,
     check_checksum,
     damaged,
@@ -98,20 +99,23 @@ def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> N
     """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
     _check_names(parameters, tensors, origin)
-    refuse_not_finite(tensors, origin)
+    refuse_damaged_values(tensors, origin)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])
 
 
-def refuse_not_finite(tensors: Mapping[str, Tensor], origin: str) -> None:
-    """Weights with NaN or infinity give NaN for every text.
+def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
+    """Weights with NaN or infinity give NaN for every text; integers lack their scale.
 
     Raises:
         UserError: names the first such tensor.
     """
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not tensor.isfinite().all():
+        if not tensor.is_floating_point():
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise UserError(f"{origin}: {name} {NO_FLOATS.format(kind)}")
+        if not tensor.isfinite().all():
             raise UserError(
                 f"{origin}: {name} holds NaN or infinity: the weights are damaged or the training "
                 "diverged; use another checkpoint"

@@ -1,6 +1,6 @@
 """Classification of texts, and of tokens or words, with a fine-tuned model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
@@ -45,7 +45,10 @@ class TextClassificationPipeline(TextPipeline):
 
     @known_arguments
     def __call__(
-        self, inputs: str | Pair | Sequence[str | Pair], top_k: int | None = 1
+        self,
+        inputs: str | Pair | Sequence[str | Pair],
+        top_k: int | None = 1,
+        truncation: bool = False,
     ) -> list[Any]:
         """The `top_k` most likely labels, best first; None means all.
 
@@ -53,22 +56,25 @@ class TextClassificationPipeline(TextPipeline):
         itself or, if `top_k` is not 1, a list of results.
 
         Raises:
-            UserError: a text is longer than the model's positions, or `top_k` is below 1.
+            UserError: a text is longer than the model's positions and `truncation` is off, or
+                `top_k` is below 1.
         """
         if top_k is not None and top_k < 1:
             raise UserError(
-                f"top_k={top_k} is no number of labels; give 1 or more, or None for all"
+                f"top_k={top_k} is not a number of labels; give 1 or more, or None for all"
             )
         alone = isinstance(inputs, str | Mapping)
-        texts = cast(Sequence[str | Pair], [inputs] if alone else inputs)
-        answers = [ranked[:top_k] for ranked in self.ranked(texts)]
+        answers = [ranked[:top_k] for ranked in self.ranked(inputs, truncation)]
         if alone:
             return answers[0]
         return [best[0] for best in answers] if top_k == 1 else answers
 
-    def ranked(self, texts: Sequence[str | Pair]) -> list[list[Answer]]:
+    def ranked(
+        self, inputs: str | Pair | Sequence[str | Pair], truncate: bool = False
+    ) -> list[list[Answer]]:
         """All labels of every text, most likely first."""
-        positions = Positions(self.reader.model.config.seq_len, self.truncate)
+        texts = _texts_and_pairs(inputs)
+        positions = Positions(self.reader.model.config.seq_len, self.truncate or truncate)
         rows = [self._row(text, str(n), positions) for n, text in enumerate(texts)]
         scores = self.reader.read(rows, lambda _, hidden: list(self.scores(self.head(hidden))))
         positions.warn()
@@ -93,7 +99,6 @@ class TextClassificationPipeline(TextPipeline):
     def _row(self, text: str | Pair, name: str, positions: Positions) -> Text:
         tokenizer = self.reader.tokenizer
         if not isinstance(text, Mapping):
-            check_texts([text])
             return Text(positions.fit(tokenizer.encode(text), name))
         if not isinstance(tokenizer, FastTokenizer) or set(text) != {"text", "text_pair"}:
             raise UserError(
@@ -101,8 +106,17 @@ class TextClassificationPipeline(TextPipeline):
                 f"{', '.join(text)} for a {type(self.reader.model).__name__}"
             )
         ids, segments = tokenizer.encode_pair(text["text"], text["text_pair"])
-        fitting = positions.fit(ids, name)
-        return Text(fitting, positions.fit(segments, name) if len(fitting) < len(ids) else segments)
+        return Text(positions.fit(ids, name), positions.same_part(segments))
+
+
+def _texts_and_pairs(inputs: Any) -> list[str | Pair]:
+    if isinstance(inputs, Mapping):
+        return [inputs]
+    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
+        return list(texts_of(inputs))
+    every = list(inputs)
+    check_texts("" if isinstance(one, Mapping) else one for one in every)
+    return every
 
 
 class PlacingTokenizer(Protocol):
@@ -134,18 +148,23 @@ class TokenClassificationPipeline(TextPipeline):
     the tokens, possibly in lower case).
     """
 
-    def __init__(self, reader: TextModel) -> None:
+    def __init__(self, reader: TextModel, truncate: bool = False) -> None:
         super().__init__(reader)
+        self.truncate = truncate
         self.head = reader.head("token", "token-classification")
 
     @known_arguments
     def __call__(
-        self, inputs: str | Sequence[str], aggregation_strategy: Strategy = "none"
+        self,
+        inputs: str | Sequence[str],
+        aggregation_strategy: Strategy = "none",
+        truncation: bool = False,
     ) -> list[Any]:
         """A list of results for one text, in its order; a list of such lists for several texts.
 
         Raises:
-            UserError: a text is longer than the model's positions, or the strategy is unknown.
+            UserError: a text is longer than the model's positions and `truncation` is off, or the
+                strategy is unknown.
         """
         if aggregation_strategy not in STRATEGIES:
             raise UserError(
@@ -154,10 +173,13 @@ class TokenClassificationPipeline(TextPipeline):
             )
         texts = texts_of(inputs)
         tokenizer = cast(PlacingTokenizer, self.reader.tokenizer)
-        placed = [tokenizer.encode_places(text) for text in texts]
-        positions = Positions(self.reader.model.config.seq_len)
-        rows = [Text(positions.fit(ids, str(n))) for n, (ids, _) in enumerate(placed)]
-        scores = self.reader.read(rows, self._scores)
+        positions = Positions(self.reader.model.config.seq_len, self.truncate or truncation)
+        placed = [
+            (positions.fit(ids, str(n)), positions.same_part(places))
+            for n, (ids, places) in enumerate(map(tokenizer.encode_places, texts))
+        ]
+        scores = self.reader.read([Text(ids) for ids, _ in placed], self._scores)
+        positions.warn()
         answers = [
             self._answers(text, *own, found, aggregation_strategy)
             for text, own, found in zip(texts, placed, scores, strict=True)

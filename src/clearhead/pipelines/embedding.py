@@ -22,7 +22,7 @@ from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained.files import directory_of, read_json
-from clearhead.text.inputs import texts_of
+from clearhead.text.inputs import check_texts, texts_of
 from clearhead.text.model_files import read_text
 from clearhead.translation.loading import best_of_run
 
@@ -173,21 +173,22 @@ class Embedder:
         Raises:
             UserError: a single text is given, one is too long, or pooling is ``none``.
         """
-        if isinstance(texts, str):
-            raise UserError("encode takes a list of texts, got one str; write encode([text])")
+        texts = check_texts(texts)
         if self.settings.pooling == "none":
             raise UserError("without pooling a text has many vectors; take stream() or a pooling")
         named = (Named(str(number), text) for number, text in enumerate(texts))
         rows = [embedded.vectors for embedded in self.stream(named)]
         return np.stack(rows) if rows else np.zeros((0, self.width), np.float32)
 
-    def stream(self, texts: Iterable[Named]) -> Iterator[Embedded]:
+    def stream(self, texts: Iterable[Named], truncate: bool = False) -> Iterator[Embedded]:
         """One result per text, in order; one window of them is in memory.
+
+        `truncate` applies to these texts, in addition to the embedder's own setting.
 
         Raises:
             UserError: while iterating, if a text is too long and truncation is off.
         """
-        positions = Positions(self.limit, self.truncate)
+        positions = Positions(self.limit, self.truncate or truncate)
         window: list[tuple[Named, list[int]]] = []
         tokens = 0
         for chunk in _chunks(texts):
@@ -250,11 +251,15 @@ class FeatureExtractionPipeline(ModelPipeline):
         self.embedder = embedder
 
     @known_arguments
-    def __call__(self, inputs: str | Sequence[str]) -> list[Any]:
-        """The features of one text; a list of them for several texts."""
+    def __call__(self, inputs: str | Sequence[str], truncation: bool = False) -> list[Any]:
+        """The features of one text; a list of them for several texts.
+
+        Raises:
+            UserError: a text is longer than the model's positions, and `truncation` is off.
+        """
         texts = texts_of(inputs)
         named = [Named(str(number), text) for number, text in enumerate(texts)]
-        found = [[one.vectors.tolist()] for one in self.embedder.stream(named)]
+        found = [[one.vectors.tolist()] for one in self.embedder.stream(named, truncation)]
         return found[0] if isinstance(inputs, str) else found
 
 
@@ -270,7 +275,8 @@ class SentenceSimilarityPipeline(ModelPipeline):
         self.embedder = embedder
 
     @known_arguments
-    def __call__(self, source_sentence: str, sentences: Sequence[str]) -> list[float]:
+    def __call__(self, source_sentence: str, sentences: str | Sequence[str]) -> list[float]:
         """The cosine of `source_sentence` with each of the others."""
-        first, *others = normalised(self.embedder.encode([source_sentence, *sentences]))
+        texts = [source_sentence, *texts_of(sentences)]
+        first, *others = normalised(self.embedder.encode(texts))
         return [float(first @ other) for other in others]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -67,6 +67,8 @@ def choose_engine(model: nn.Module, request: Request) -> ChosenEngine:
 logger = logging.getLogger(__name__)
 Ids = Sequence[int]
 EncoderModel = Bert | Esm
+Item = TypeVar("Item")
+HINT = ", or let it be cut: --truncate on the command line, truncation=True in a pipeline"
 
 
 class Text(NamedTuple):
@@ -152,11 +154,12 @@ class Positions:
     """Checks texts of ids against the number of positions; counts those that it truncates.
 
     A truncated text keeps its first tokens and its last special token, as in
-    sentence-transformers.
+    sentence-transformers. `truncate` None: truncation is not offered.
     """
 
-    def __init__(self, limit: int, truncate: bool = False) -> None:
+    def __init__(self, limit: int, truncate: bool | None = False) -> None:
         self.limit, self.truncate = limit, truncate
+        self.hint = "" if truncate is None else HINT
         self.seen, self.cut, self.first = 0, 0, ""
 
     def fit(self, ids: Sequence[int], name: str) -> list[int]:
@@ -171,12 +174,15 @@ class Positions:
         if not self.truncate:
             raise UserError(
                 f"input {name!r} has {len(ids):,} tokens with special tokens, and this model reads "
-                f"{self.limit:,}; shorten or split it, or let it be cut (--truncate, in Python "
-                "truncate=True)"
+                f"{self.limit:,}; shorten or split it{self.hint}"
             )
         self.first = self.first or name
         self.cut += 1
-        return [*ids[: self.limit - 1], ids[-1]]
+        return self.same_part(ids)
+
+    def same_part(self, items: Sequence[Item]) -> list[Item]:
+        """What belongs to the ids that `fit` returns, of one item for each id."""
+        return list(items if len(items) <= self.limit else [*items[: self.limit - 1], items[-1]])
 
     def warn(self) -> None:
         """Log how many texts were truncated, if any."""

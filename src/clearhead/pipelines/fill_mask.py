@@ -59,7 +59,7 @@ class FillMaskPipeline(TextPipeline):
                 `top_k` is below 1.
         """
         if top_k < 1:
-            raise UserError(f"top_k={top_k} is no number of candidates; give 1 or more")
+            raise UserError(f"top_k={top_k} is not a number of candidates; give 1 or more")
         texts = texts_of(inputs)
         rows = self._rows(texts)
         chosen = self._token_ids(targets) if targets is not None else None
@@ -70,7 +70,7 @@ class FillMaskPipeline(TextPipeline):
         return answers[0] if isinstance(inputs, str) else answers
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
-        positions = Positions(self.reader.model.config.seq_len)
+        positions = Positions(self.reader.model.config.seq_len, truncate=None)
         rows = [
             positions.fit(ids, text[:40])
             for text, ids in zip(texts, self.reader.tokenizer.encode_batch(texts), strict=True)

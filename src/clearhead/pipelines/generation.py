@@ -39,7 +39,7 @@ class GenerationConfig:
     def __post_init__(self) -> None:
         if self.num_return_sequences < 1:
             raise UserError(
-                f"num_return_sequences={self.num_return_sequences} is no number of texts; "
+                f"num_return_sequences={self.num_return_sequences} is not a number of texts; "
                 "give 1 or more"
             )
 

@@ -76,6 +76,11 @@ class TranslationPipeline:
         """
         if max_length is not None and max_new_tokens is not None:
             raise UserError("max_length and max_new_tokens are both given; give one of them")
+        if num_return_sequences > num_beams:
+            raise UserError(
+                f"num_return_sequences={num_return_sequences} is more than num_beams={num_beams}; "
+                "a search finds at most as many translations as it has beams"
+            )
         most = max_new_tokens if max_length is None else max_length - 1
         options = DecodingOptions(
             beam_size=num_beams,

@@ -15,7 +15,7 @@ from clearhead.errors import UserError
 from clearhead.models import Bert, Esm, Gpt, Marian
 from clearhead.models.config import check_file_size
 from clearhead.models.weight_files import refuse_pickles
-from clearhead.models.weights import refuse_not_finite
+from clearhead.models.weights import refuse_damaged_values
 from clearhead.pretrained.bert import BERT, ESM
 from clearhead.pretrained.family import Family, Raw
 from clearhead.pretrained.files import CONFIG, directory_of, read_json, read_weights
@@ -145,7 +145,7 @@ def model_of(
     except UserError as error:
         raise UserError(f"{origin}: {error}") from error
     fitted = fit(family.table(config), model, tensors, origin)
-    refuse_not_finite(fitted.weights, origin)
+    refuse_damaged_values(fitted.weights, origin)
     own = own_tensors(model)
     for name, tensor in fitted.weights.items():
         # Assigned to the existing parameter, so that tied weights stay tied.

@@ -34,6 +34,8 @@ NAMES = (
 HKPROJ_IDS, ANNOTATED_IDS = (1, 2, 3), (2, 0, 1)
 # Their sinusoids are computed in float32, ours in float64: at position 5,000 they differ by 3e-4.
 SINUSOID_TOLERANCE = 2e-3
+CHECKPOINT_KEYS = ("model_state_dict", "state_dict", "model")
+WRAPPERS = ("_orig_mod.", "module.", "_orig_mod.")  # of torch.compile and DataParallel
 EXPECTED = (
     "expected the state dictionary of hkproj/pytorch-transformer, of the Annotated Transformer "
     "or of build_transformer"
@@ -59,10 +61,12 @@ def from_state_dict(
     The sizes are read from the tensors. Attention without bias gets a bias of zeros, a norm with
     one alpha in all gets the same alpha for each feature: both compute the same function. The
     buffer ``pe`` gives the number of positions. The result is an ordinary model, which can be
-    saved with `save_pretrained` and runs on each engine.
+    saved with `save_pretrained` and runs on each engine. Its `project` returns log-probabilities;
+    teaching code that returns logits computes the same up to a log-softmax.
 
     Args:
-        state: names and tensors, or a checkpoint that holds them under ``model_state_dict``.
+        state: names and tensors, or a checkpoint that holds them under ``model_state_dict`` (also
+            ``state_dict`` or ``model``). Prefixes of DataParallel and torch.compile are dropped.
         h: the number of heads, which the tensors do not show.
         dropout: used if the model is trained further.
         pad_id, bos_id, eos_id: the special tokens; by default those of the layout: 1, 2, 3 for
@@ -72,10 +76,10 @@ def from_state_dict(
         The model in eval mode.
 
     Raises:
-        UserError: a tensor is missing, unexpected or of another shape, or ``pe`` is not the
-            paper's sinusoids.
+        UserError: `state` holds no tensors; one is missing, unexpected or of another shape; or
+            ``pe`` is not the paper's sinusoids.
     """
-    state = state.get("model_state_dict", state)
+    state = _tensors_of(state)
     tensors = {_renamed(name): tensor for name, tensor in state.items()}
     config = _config(tensors, h, dropout, _special_ids(state, pad_id, bos_id, eos_id))
     with torch.random.fork_rng(devices=[]):  # the initial weights are overwritten
@@ -90,8 +94,27 @@ def from_state_dict(
     return model.eval()
 
 
+def _tensors_of(state: Any) -> Mapping[str, Any]:
+    """The names and tensors, which a checkpoint may hold among other values."""
+    if not isinstance(state, Mapping):
+        given = f"of type {type(state).__name__}"
+        raise UserError(
+            f"the state dictionary is {given}; give model.state_dict(), or "
+            'torch.load("tmodel_19.pt", weights_only=True)'
+        )
+    for key in CHECKPOINT_KEYS:
+        if isinstance(state.get(key), Mapping):
+            state = state[key]
+    wrong = [name for name, value in state.items() if not isinstance(value, Tensor)]
+    if wrong or not state:
+        found = f"the value of {str(wrong[0])!r} is not a tensor" if wrong else "it is empty"
+        raise UserError(f"this is not a state dictionary ({found}); {EXPECTED}")
+    return state
+
+
 def _renamed(name: str) -> str:
-    name = name.removeprefix("module.")  # of DataParallel
+    for prefix in WRAPPERS:
+        name = name.removeprefix(prefix)
     for theirs, ours in NAMES:
         name = name.replace(theirs, ours)
     return name

@@ -28,21 +28,27 @@ def texts_of(inputs: Any) -> list[str]:
     if isinstance(inputs, str):
         return [inputs]
     if not isinstance(inputs, Iterable):
-        kind = "None" if inputs is None else f"a {type(inputs).__name__}"
+        kind = "None" if inputs is None else f"of type {type(inputs).__name__}"
         raise UserError(f"the input is {kind}; expected a text or a list of texts")
     return check_texts(inputs)
 
 
-def check_texts(texts: Iterable[Any]) -> list[str]:
+def check_texts(texts: Any) -> list[str]:
     """The texts as a list, each a `str`.
 
     Raises:
-        UserError: one is not; the message has the index of the first.
+        UserError: no list or other iterable, or one of them is no text; the message has the index
+            of the first.
     """
+    if isinstance(texts, str):
+        raise UserError("expected a list of texts, got one str; write [text]")
+    if not isinstance(texts, Iterable):
+        kind = "None" if texts is None else f"of type {type(texts).__name__}"
+        raise UserError(f"the input is {kind}; expected a list of texts")
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            kind = "None" if text is None else f"a {type(text).__name__}"
+            kind = "None" if text is None else f"of type {type(text).__name__}"
             raise UserError(f"text {number} is {kind}; expected a str: give a list of texts")
     return texts
 

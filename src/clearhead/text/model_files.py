@@ -1,6 +1,5 @@
 """Reading the files of a tokenizer in a model directory."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,11 @@ from typing import Any
 import tokenizers
 
 from clearhead.errors import UserError
-from clearhead.files import verify_checksum
+from clearhead.files import read_json_object, verify_checksum
 
 # The files that may name the special tokens; a later one takes precedence.
 SPECIAL_TOKEN_FILES = ("special_tokens_map.json", "tokenizer_config.json")
+BESIDE = "the tokenizer's files belong beside the model's"
 
 
 def read_text(path: Path) -> str:
@@ -24,9 +24,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror}; the tokenizer's files belong beside the model's"
-        ) from error
+        raise UserError(f"cannot read {path}: {error.strerror}; {BESIDE}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not a text file ({error}); copy the model again") from error
 
@@ -40,17 +38,11 @@ def read_json(path: Path, otherwise: Mapping[str, Any] | None = None) -> dict[st
     """A JSON object; `otherwise` replaces a missing file.
 
     Raises:
-        UserError: the file cannot be read, or holds no JSON object.
+        UserError: the file cannot be read, is damaged, or holds no JSON object.
     """
     if otherwise is not None and not path.exists():
         return dict(otherwise)
-    try:
-        values = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path} holds no JSON object; copy the model again")
-    return values
+    return read_json_object(path, BESIDE)
 
 
 def special_tokens_of(directory: Path, usual: Mapping[str, str]) -> dict[str, str]:

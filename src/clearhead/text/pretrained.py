@@ -57,7 +57,5 @@ def load_tokenizer(directory: str | Path) -> PretrainedTokenizer:
     path = Path(directory) / "config.json"
     kind = str(read_json(path).get("model_type"))
     if kind not in LOADERS:
-        raise UserError(
-            f"{path} describes a {kind!r} model; tokenizers here are those of {', '.join(LOADERS)}"
-        )
+        raise UserError(f"{path} describes a {kind!r} model; expected one of {', '.join(LOADERS)}")
     return LOADERS[kind](Path(directory))

@@ -106,6 +106,14 @@ class MetricsFile:
                 kept.name,
             )
         self.records = [record for record in records if _is_covered(record, progress)]
+        newest = max((record["step"] for record in self.records), default=0)
+        if newest < progress.step - progress.meter.steps:
+            log.warning(
+                "%s ends at step %d and the checkpoint is of step %d; curves.png will have a gap",
+                self.path,
+                newest,
+                progress.step,
+            )
         atomic_write(self.path, "".join(_line(record) for record in self.records))
 
     def append(self, kind: str, step: int, values: dict[str, float]) -> None:

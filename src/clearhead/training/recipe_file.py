@@ -175,6 +175,7 @@ def _parsed(text: str, origin: str) -> Any:
                     f"{origin}{_line(event)}: nested more than {MAX_DEPTH} deep; "
                     "expected sections with keys and values"
                 )
+        _refuse_repeated_keys(yaml.compose(text, Loader=yaml.SafeLoader), origin)
         return yaml.safe_load(text)
     except UserError:
         raise
@@ -184,7 +185,21 @@ def _parsed(text: str, origin: str) -> Any:
         raise UserError(f"{origin} is not YAML that can be read: {reason}; correct it") from error
 
 
-def _line(event: yaml.Event) -> str:
+def _refuse_repeated_keys(node: yaml.Node | None, origin: str) -> None:
+    """YAML would take the last value of a key and drop the others.
+
+    Raises:
+        UserError: names the key and its second line.
+    """
+    found = set()
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if isinstance(key, yaml.ScalarNode) and key.value in found:
+            raise UserError(f"{origin}{_line(key)}: {key.value} is given twice; keep one of both")
+        found.add(str(key.value))
+        _refuse_repeated_keys(value, origin)
+
+
+def _line(event: yaml.Event | yaml.Node) -> str:
     return f", line {event.start_mark.line + 1}" if event.start_mark else ""
 
 

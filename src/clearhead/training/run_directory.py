@@ -20,7 +20,13 @@ from typing import Any, Self, TypeVar
 
 from clearhead.data.corpus import named_corpora
 from clearhead.errors import UserError
-from clearhead.files import atomic_write, crc32_of, record_checksums, verify_checksum
+from clearhead.files import (
+    atomic_write,
+    crc32_of,
+    missing_files,
+    record_checksums,
+    verify_checksum,
+)
 from clearhead.training import checkpoint
 from clearhead.training.recipe import RENAMED_KEYS, Recipe
 from clearhead.training.recipe_file import dump_recipe, load_recipe
@@ -69,12 +75,13 @@ class RunDirectory:
         """An existing run and its recipe.
 
         Raises:
-            UserError: there is no run in that directory, or it is in use.
+            UserError: there is no run in that directory, it is in use, or it lacks files.
         """
         run = cls(root)
         if not run.config.exists():
             raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
         run.lock = RunLock(root)
+        run._check_complete()
         return run, load_recipe(str(run.config))
 
     @property
@@ -101,6 +108,18 @@ class RunDirectory:
         for path in list(self.root.rglob(".*")):
             if UNFINISHED.fullmatch(path.name):
                 path.unlink()
+
+    def _check_complete(self) -> None:
+        """What was removed is not made anew: the text may have changed, the weights are lost."""
+        state = self.last / checkpoint.FILE
+        trained = self.resumable or any(path.exists() for path in (self.best, self.snapshots))
+        expected = [state, *missing_files(self.root), *missing_files(self.data)]
+        missing = [path for path in expected if not path.exists()] if trained else []
+        if missing:
+            raise UserError(
+                f"{missing[0]} is missing, and the run cannot be continued without it; restore it "
+                "from a copy, or start a new run in another --run-dir"
+            )
 
     def _refuse_used(self) -> None:
         root = self.root

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, cast
 
-from clearhead.data.lines import MOST_LINE, too_long
+from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.translation.result import Translation
@@ -60,6 +60,7 @@ def _decoded(raw: bytes, name: str, number: int) -> str:
     raw = raw.removesuffix(b"\r")
     if number == 1:
         raw = raw.removeprefix(_BOM)
+        refuse_utf16(name, raw)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from clearhead.models import Transformer
 
 
+# model_type of a config.json -> the command for a model that does not translate
+OTHERS = {
+    "bert": "`clearhead fill-mask`, `embed` or `classify`",
+    "esm": "`clearhead fill-mask`, `embed` or `classify`",
+    "gpt2": "`clearhead generate`",
+}
 SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"
 
 
@@ -87,8 +93,7 @@ def load_engine(directory: Path, others: Sequence[Path], request: Request) -> Lo
         UserError: the model is damaged, or the native engine was asked for and cannot run it.
     """
     reason = request.not_native(ensemble=bool(others))
-    ours = read_json(directory / "config.json").get("model_type") != "marian"
-    if not reason and ours:
+    if not reason and not _is_marian(directory):
         tokenizer: BothLanguages = Tokenizer.load(directory)
         return Loaded(_native_from(directory, request), tokenizer, _loader(directory))
     from clearhead.training.device_settings import choose_device
@@ -166,12 +171,27 @@ def _load(directory: Path) -> "tuple[Transformer, BothLanguages]":
     from clearhead.pretrained.loading import load
     from clearhead.text.sentencepiece_pair import SentencePiecePair
 
-    if read_json(directory / "config.json").get("model_type") != "marian":
+    if not _is_marian(directory):
         tokenizer = Tokenizer.load(directory)
         return Transformer.from_pretrained(directory), tokenizer
     marian, pair = load(directory)
     assert isinstance(marian, Marian) and isinstance(pair, SentencePiecePair)
     return marian, MarianLanguages(pair)
+
+
+def _is_marian(directory: Path) -> bool:
+    """Whether the translator in a directory is a Marian; else it is one of `clearhead train`.
+
+    Raises:
+        UserError: it is no translator; the message names the command for it.
+    """
+    kind = read_json(directory / "config.json").get("model_type")
+    if kind in OTHERS:
+        raise UserError(
+            f"{directory} holds a {kind} model, which cannot translate; for it there is "
+            f"{OTHERS[kind]}"
+        )
+    return bool(kind == "marian")
 
 
 def like(directory: Path, tokenizer: BothLanguages, device: "torch.device") -> "Transformer":

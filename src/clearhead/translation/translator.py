@@ -155,12 +155,10 @@ class Translator:
         alignment from that decoder layer; see `clearhead.translation.result`.
         With `mark_doubt` each carries the reasons to doubt it; see `clearhead.translation.doubt`.
         """
-        if isinstance(texts, str):
-            raise UserError("translate takes a list of texts, got one str; write translate([text])")
+        texts = check_texts(texts)
         options = options or DecodingOptions()
         if mark_doubt:
             options = replace(options, scores=True)
-        texts = check_texts(texts)
         sources = self.reader.read(texts)
         found = self._decode(texts, sources, options)
         _warn_of_limits(texts, sources, found)
@@ -257,7 +255,7 @@ def _warn_of_limits(
         start, end = cut[0].span
         logger.warning(
             "%d of %d sentences reached the length limit before the EOS token, the first %r; "
-            "such a translation is cut or goes round in circles",
+            "such a translation is incomplete or repeats itself",
             len(cut),
             len(sources),
             texts[cut[0].text][start : min(end, start + 60)],
