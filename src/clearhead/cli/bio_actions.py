@@ -95,7 +95,7 @@ def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
 
 
 def open_both(
-    model: Path, data: str, domain: str, column: str
+    model: Path, data: str, domain: Any, column: str
 ) -> tuple["Predictor", Iterator[Any]]:
     """The model, and the records of a file, ready for it."""
     from clearhead.biology.domains import read
