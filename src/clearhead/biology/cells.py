@@ -70,14 +70,23 @@ class Shift(NamedTuple):
 def deletion_shifts(
     predictor: "Predictor", records: Iterable[Record], gene: str
 ) -> Iterator[Shift]:
-    """The shift of every cell that expresses the gene; the other cells are left out."""
+    """The shift of every cell that expresses the gene, beside others; the rest are left out.
+
+    Raises:
+        UserError: no cell does.
+    """
+    found = False
     for record in records:
-        if not any(part.rpartition(":")[0] == gene for part in record.sequence.split()):
+        genes = [part.rpartition(":")[0] for part in record.sequence.split()]
+        if gene not in genes or len(genes) == 1:
             continue
+        found = True
         changed = record._replace(sequence=without(record.sequence, gene))
         (_, before), (_, after) = predictor.vectors([record, changed])
         cosine = before @ after / (np.linalg.norm(before) * np.linalg.norm(after))
         yield Shift(record.name, float(1 - cosine))
+    if not found:
+        raise UserError(f"no cell expresses {gene}; give a gene by the name that the data has")
 
 
 def draw_cells(predictor: "Predictor", records: Iterable[Record], path: Path) -> None:
