@@ -359,10 +359,13 @@ def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
     ]
     predictor = Predictor(Loaded((model,), vocabulary))
     draw_cells(predictor, iter(cells), tmp_path / "map.svg")
-    points, labels, path = seen["drawn"]
+    points, labels, title, path = seen["drawn"]
+    assert title == "Cells by label"
     assert points.shape == (11, 2)
     assert labels == [cell.label for cell in cells]
     assert path == tmp_path / "map.svg"
+    draw_cells(predictor, [cell._replace(label=None) for cell in cells], tmp_path / "map.svg")
+    assert seen["drawn"][2] == "Cells by predicted label"
     assert seen["n_neighbors"] == 10  # fewer than there are cells
     with pytest.raises(UserError, match="9 cells are too few"):
         draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")

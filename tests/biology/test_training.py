@@ -194,6 +194,15 @@ def test_a_stopped_run_continues_bit_by_bit(tmp_path: Path) -> None:
     assert all((one[name] == other[name]).all() for name in one)
 
 
+def test_a_finished_run_continues_with_more_steps(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    run = {"steps": 4, "members": 2, "eval_every": 4, "save_every": 4}
+    training.start(training.resolve(values(data, run=run)), tmp_path / "run")
+    training.resume(tmp_path / "run", ["run.steps=8"])
+    for member in ("run-1", "run-2"):
+        assert load_recipe(str(tmp_path / "run" / member / "config.yaml")).run.steps == 8
+
+
 def test_an_encoder_is_pretrained_and_fine_tuned(tmp_path: Path) -> None:
     genome = write_genome(tmp_path / "genome.fna", 4000)
     wanted = values(genome, {"max_length": 40}, {"steps": 60}, task="biology-masked")

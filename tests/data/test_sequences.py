@@ -96,6 +96,13 @@ def test_a_record_without_a_label_is_read_and_only_training_refuses_it(
         labelled(read_records(path), path)
 
 
+def test_names_and_labels_stay_in_their_cell_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('name,sequence,label\n"a\tb\nc",ACGT,"yes\tno"\n', encoding="utf-8")
+    record = next(read_records(path))
+    assert (record.name, record.label) == ("a b c", "yes no")
+
+
 def test_numbers_of_json_are_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     rows = '{"sequence": "ACGT", "label": %s}\n'

@@ -107,10 +107,11 @@ def draw_cells(predictor: "Predictor", records: Iterable[Record], path: Path) ->
     vectors = np.stack([vector for _, vector in predictor.vectors(every)])
     neighbours = min(15, len(every) - 1)
     places = UMAP(n_neighbors=neighbours, random_state=1, n_jobs=1).fit_transform(vectors)
-    if every[0].label is not None:
-        labels = [record.label or "" for record in every]
+    if any(record.label is not None for record in every):
+        title, labels = "Cells by label", [record.label or "no label" for record in every]
     elif predictor.config.labels:
-        labels = [found.label for found in predictor.predict(every)]
+        found = predictor.predict(every)
+        title, labels = "Cells by predicted label", [one.label for one in found]
     else:
-        labels = ["cell"] * len(every)
-    draw_points(np.asarray(places, dtype=np.float64), labels, path)
+        title, labels = "Cells", ["cell"] * len(every)
+    draw_points(np.asarray(places, dtype=np.float64), labels, title, path)

@@ -75,6 +75,13 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     return Explanation(pieces[: len(effect)], effect, attention / len(loaded.models))
 
 
+def strongest(explanation: Explanation, count: int) -> Explanation:
+    """The tokens of the largest effect, up or down, in the order of the sequence."""
+    chosen = np.sort(np.argsort(-np.abs(explanation.effect), kind="stable")[:count])
+    pieces = [explanation.pieces[token] for token in chosen]
+    return Explanation(pieces, explanation.effect[chosen], explanation.attention[chosen])
+
+
 def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:
     """How much the calibrated probability of the answer falls, for each hidden token."""
     mask_id, rows = loaded.vocabulary.specials["mask"], [ids]

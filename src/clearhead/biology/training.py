@@ -4,6 +4,7 @@ import copy
 import logging
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,16 +182,16 @@ def _one(recipe: Any, root: Path, resume: bool) -> None:
         began.train()
 
 
-def resume(root: Path) -> Path:
-    """Go on with a run of `train` that was stopped.
+def resume(root: Path, changes: Sequence[str] = ()) -> Path:
+    """Go on with a run of `train` that was stopped; `changes` are section.key=value.
 
     Raises:
-        UserError: there is no run in that directory.
+        UserError: there is no run in that directory, or a change that does not fit.
     """
     config = root / "config.yaml"
     if not config.exists():
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
-    recipe = load_recipe(str(config))
+    recipe = load_recipe(str(config), changes)
     if isinstance(recipe, PretrainingRecipe):
         return pretrain(recipe, root, resume=True)
     if not isinstance(recipe, BiologyRecipe):

@@ -15,6 +15,7 @@ in mlbench's splice junctions three columns of 0 and 1 for each base (A 100, C 0
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -30,6 +31,7 @@ READS = (".fastq", ".fq")
 R_DATA = (".rda", ".rdata")
 R_LABEL = "Class"
 BASE_OF = {"100": "A", "010": "C", "001": "G", "000": "T"}
+_BREAKS = re.compile(r"[\t\r\n\v\f]+")
 MISSING = ("nan", "NaN")  # how R and pandas write a label that is not known
 USUAL = {
     "sequence": ("sequence", "seq", "sequence56", "text"),
@@ -260,11 +262,15 @@ def _bases(text: str) -> str:
 def distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
     """The records, each with a sequence and a name of its own.
 
+    Tabs and line ends in names and labels become spaces, since results are lines with tabs.
+
     Raises:
         UserError: while iterating: an empty sequence, the same name twice, or no record at all.
     """
     seen: set[str] = set()
-    for record in records:
+    for found in records:
+        label = None if found.label is None else _BREAKS.sub(" ", found.label)
+        record = found._replace(name=_BREAKS.sub(" ", found.name), label=label)
         if not record.sequence:
             raise UserError(f"{record.place}: {record.name!r} has no sequence; remove the record")
         if record.name in seen:
