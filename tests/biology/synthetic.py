@@ -39,13 +39,13 @@ def write_states(path: Path, count: int, seed: int = 1) -> Path:
     return path
 
 
-def write_numbers(path: Path, count: int, seed: int = 1) -> Path:
+def write_numbers(path: Path, count: int, seed: int = 1, length: int | None = 18) -> Path:
     """The share of G and C, of both strands alike."""
     rng = random.Random(seed)
     rows = ["sequence,fitness\n"]
     for _ in range(count):
-        sequence = bases(18, rng)
-        share = sum(base in "GC" for base in sequence) / 18 + rng.random() / 1000
+        sequence = bases(length or rng.randint(14, 27), rng)
+        share = sum(base in "GC" for base in sequence) / len(sequence) + rng.random() / 1000
         rows.append(f"{sequence},{share:.5f}\n")
     path.write_text("".join(rows), encoding="utf-8")
     return path

@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import transformers
 from clearhead.biology import training
 from clearhead.biology.benchmark import Plan, benchmark
 from clearhead.biology.cells import deletion_shifts, draw_cells, fit_medians, ranked
-from clearhead.biology.domains import read
+from clearhead.biology.domains import read, read_labelled
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
@@ -54,6 +55,12 @@ def write(path: Path, matrix: np.ndarray, genes: list[str] = GENES, **parts: Any
             setattr(data, name, value)
         data.write_h5ad(path)
     return path
+
+
+def table(names: list[str], **columns: Any) -> Any:
+    """For obs or var."""
+    with pandas.option_context("future.infer_string", False):
+        return pandas.DataFrame(columns, names)
 
 
 def test_ranks_equal_an_implementation_cell_by_cell() -> None:
@@ -157,6 +164,73 @@ def test_kinds_of_values() -> None:
     rng = np.random.default_rng(0)
     assert "neither" in kind_of_values(rng.random((4, 9)))
     assert kind_of_values(np.array([[np.nan, 1.0]])) == "not finite"
+    assert "neither" in kind_of_values(counts(9) * 333.3)  # per 10,000, without the logarithm
+
+
+def test_a_cell_without_a_label_is_read_and_only_training_refuses_it(tmp_path: Path) -> None:
+    types = ["A" if number % 2 else None for number in range(20)]
+    observed = table([f"c{n}" for n in range(20)], cell_type=types)
+    path = write(tmp_path / "x.h5ad", counts(20), obs=observed)
+    assert [record.label for record in read(path, Columns(), "cells")] == types
+    with pytest.raises(UserError, match="cell 'c0': no label; fill it in or remove the record"):
+        read_labelled(path, Columns(), "cells")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"obs_names": ["c"] * 20}, "the name 'c' occurs twice"),
+        ({"var_names": [*GENES[:-1], GENES[0]]}, f"the gene '{GENES[0]}' occurs twice"),
+        ({"var_names": ["CD 3", *GENES[1:]]}, "the gene 'CD 3' has white space"),
+        ({"n_counts": np.nan}, r"cell 'cell0': obs\['n_counts'\] is nan"),
+        ({"n_counts": "many"}, r"obs\['n_counts'\] is many, expected the cell's total count"),
+    ],
+)
+def test_faults_of_cells_are_one_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    if total := change.pop("n_counts", None):
+        change["obs"] = table([f"cell{n}" for n in range(20)], n_counts=[total] * 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the names are not unique
+        path = write(tmp_path / "x.h5ad", counts(20), **change)
+    with pytest.raises(UserError, match=says):
+        list(read(path, Columns(), "cells"))
+
+
+def test_files_without_cells_are_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.h5ad", counts(20)[:0])
+    with pytest.raises(UserError, match="holds no cell"):
+        next(read(path, Columns(), "cells"))
+    packed = tmp_path / "x.h5ad.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(UserError, match="decompress it with gunzip"):
+        next(read(packed, Columns(), "cells"))
+    for name, says in (("none.h5ad", "no such file"), (".", "it is a directory")):
+        with pytest.raises(UserError, match=says):
+            next(read(tmp_path / name, Columns(), "cells"))
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(UserError, match="cannot read"):
+        next(read(path, Columns(), "cells"))
+
+
+def test_genes_without_an_ensembl_id_count_in_the_totals_alone(tmp_path: Path) -> None:
+    matrix = counts(20).astype(np.float64)
+    named = table([f"S{n}" for n in range(37)], ensembl_id=[None, *GENES[1:]])
+    path = write(tmp_path / "x.h5ad", matrix, var=named)
+    shares = matrix / matrix.sum(axis=1, keepdims=True) * 10_000
+    for record, row in zip(read(path, Columns(), "cells"), shares, strict=True):
+        assert record.sequence == write_cell(GENES[1:], row[1:])
+
+
+def test_numbers_of_cells_are_learned(tmp_path: Path) -> None:
+    """Such as a pseudotime: there are no ranks of classes beside the Transformer."""
+    observed = table([f"c{n}" for n in range(20)], age=np.arange(20) / 7)
+    path = write(tmp_path / "x.h5ad", counts(20), obs=observed)
+    values = small(path)
+    values["data"]["label"] = "age"
+    predictor = Predictor.from_pretrained(
+        training.start(training.resolve(values), tmp_path / "run"), "cells"
+    )
+    assert predictor.columns == ["name", "value"]
 
 
 def test_versions_differ_in_their_special_tokens() -> None:
@@ -173,6 +247,10 @@ def test_symbols_where_ensembl_ids_are_needed_are_one_line() -> None:
     vocabulary = Vocabulary.of_genes({"ENSG00000000001": 1.0})
     with pytest.raises(UserError, match=r"the data has CD3E.*Ensembl ids"):
         vocabulary.encode("CD3E:2.0")
+    with pytest.raises(UserError, match=r"the data has ENSG00000000001\.7.*remove the versions"):
+        vocabulary.encode("ENSG00000000001.7:2.0")
+    with pytest.raises(UserError, match="the names that the model has"):
+        vocabulary.encode("ENSG00000000002:2.0")
 
 
 def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
@@ -187,6 +265,8 @@ def test_types_are_learned_and_deletion_moves_cells(tmp_path: Path) -> None:
     expressed = [record.name for record in test if f"{GENES[0]}:" in record.sequence]
     assert [shift.name for shift in shifts] == expressed
     assert all(shift.distance > 0 for shift in shifts)
+    with pytest.raises(UserError, match="no cell expresses CD3E"):
+        list(deletion_shifts(predictor, test, "CD3E"))
 
 
 def test_members_share_their_genes_and_medians(tmp_path: Path) -> None:
@@ -279,10 +359,13 @@ def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
     ]
     predictor = Predictor(Loaded((model,), vocabulary))
     draw_cells(predictor, iter(cells), tmp_path / "map.svg")
-    points, labels, path = seen["drawn"]
+    points, labels, title, path = seen["drawn"]
+    assert title == "Cells by label"
     assert points.shape == (11, 2)
     assert labels == [cell.label for cell in cells]
     assert path == tmp_path / "map.svg"
+    draw_cells(predictor, [cell._replace(label=None) for cell in cells], tmp_path / "map.svg")
+    assert seen["drawn"][2] == "Cells by predicted label"
     assert seen["n_neighbors"] == 10  # fewer than there are cells
     with pytest.raises(UserError, match="9 cells are too few"):
         draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")

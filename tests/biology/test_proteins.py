@@ -12,7 +12,7 @@ import torch
 from clearhead.biology import training
 from clearhead.biology.encoder import MotifConfig
 from clearhead.biology.examples import Parts
-from clearhead.biology.explaining import attention_of, explain
+from clearhead.biology.explaining import Explanation, attention_of, explain, strongest
 from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
@@ -89,6 +89,15 @@ def test_an_explanation_has_a_number_for_every_residue() -> None:
     assert found.attention.shape == found.effect.shape == (11,)
     weights = attention_of(given.models[0], given.vocabulary.encode(SEQUENCE))
     assert weights.shape == (2, 3, 13, 13) and np.allclose(weights.sum(-1), 1)
+
+
+def test_the_strongest_tokens_stay_in_order() -> None:
+    found = strongest(
+        Explanation(list("MKTAY"), np.array([0.1, -0.4, 0.2, -0.1, 0.3]), np.arange(5.0)), 3
+    )
+    assert found.pieces == ["K", "T", "Y"]
+    assert found.effect.tolist() == [-0.4, 0.2, 0.3]
+    assert found.attention.tolist() == [1, 2, 4]
 
 
 def test_vectors_are_means_over_true_residues_whichever_engine_computes_them() -> None:
@@ -200,7 +209,7 @@ def test_positions_that_never_vary_are_not_read(tmp_path: Path) -> None:
     assert predictor.config.encoder.seq_len == 2
     found = predictor.predict([Record("", "1", "TTGATCCAAAG"), Record("", "2", "TTGAACCAAAG")])
     assert [round(float(p.label)) for p in found] == [3, 0]
-    with pytest.raises(UserError, match="exactly 13"):
+    with pytest.raises(UserError, match="exactly 11"):
         list(predictor.predict([Record("", "1", "TTGATCCAAA")]))
 
 

@@ -12,11 +12,13 @@ from clearhead.biology import training
 from clearhead.biology.added_part import WEIGHTS
 from clearhead.biology.benchmark import Plan, benchmark
 from clearhead.biology.dna import reverse_complement
+from clearhead.biology.explaining import explain
 from clearhead.biology.model import load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.similarity import SimilarityScores
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
+from clearhead.evaluation.labelled import spearman
 from clearhead.models.weights import read_tensors
 from clearhead.training import session
 from clearhead.training.recipe_file import load_recipe
@@ -192,6 +194,15 @@ def test_a_stopped_run_continues_bit_by_bit(tmp_path: Path) -> None:
     assert all((one[name] == other[name]).all() for name in one)
 
 
+def test_a_finished_run_continues_with_more_steps(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    run = {"steps": 4, "members": 2, "eval_every": 4, "save_every": 4}
+    training.start(training.resolve(values(data, run=run)), tmp_path / "run")
+    training.resume(tmp_path / "run", ["run.steps=8"])
+    for member in ("run-1", "run-2"):
+        assert load_recipe(str(tmp_path / "run" / member / "config.yaml")).run.steps == 8
+
+
 def test_an_encoder_is_pretrained_and_fine_tuned(tmp_path: Path) -> None:
     genome = write_genome(tmp_path / "genome.fna", 4000)
     wanted = values(genome, {"max_length": 40}, {"steps": 60}, task="biology-masked")
@@ -245,8 +256,41 @@ def test_a_benchmark_of_positions_counts_those_of_the_mask(tmp_path: Path) -> No
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))
-    with pytest.raises(UserError, match="7 tokens and this model takes exactly 28"):
+    with pytest.raises(UserError, match="5 tokens and this model takes exactly 26"):
         list(predictor.predict([Record("here", "x", "ACGTA")]))
+
+
+def test_numbers_of_sequences_of_several_lengths_are_learned(tmp_path: Path) -> None:
+    """There are no positions for a linear model."""
+    data = write_numbers(tmp_path / "train.csv", 120, length=None)
+    recipe = training.resolve(values(data, run={"steps": 150}))
+    assert (recipe.model.linear, recipe.run.metric) == ("", "loss")
+    predictor = Predictor.from_pretrained(training.start(recipe, tmp_path / "run"), "dna")
+    records = list(read_records(write_numbers(tmp_path / "test.csv", 40, 2, length=None)))
+    said = [float(found.label) for found in predictor.predict(records)]
+    assert spearman(np.array([float(r.label or "") for r in records]), np.array(said)) > 0.8
+
+
+def test_a_sequence_beyond_a_batch_is_refused(tmp_path: Path) -> None:
+    """Memory grows with the square of the length; training cuts such sequences and says so."""
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    predictor = trained(tmp_path / "run", values(data, run={"steps": 2}))
+    assert len(list(predictor.predict([Record("here", "x", "ACGT" * 500)]))) == 1
+    with pytest.raises(UserError, match="100,000 tokens and this model takes at most 8,190"):
+        list(predictor.predict([Record("here", "x", "ACGT" * 25000)]))
+    with pytest.raises(UserError, match="10,000 tokens, each of which would be hidden once"):
+        explain(predictor.loaded, "ACGT" * 2500)
+
+
+def test_sequences_that_training_cuts_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    session.start(
+        training.resolve(values(data, {"max_length": 22}, {"steps": 2})), tmp_path / "run"
+    )
+    longer = sum(len(record.sequence) > 20 for record in read_records(data))
+    assert f"{longer} of 60 sequences are longer than model.max_length=22" in caplog.text
 
 
 def test_a_model_of_another_domain_is_refused(tmp_path: Path) -> None:
@@ -254,3 +298,8 @@ def test_a_model_of_another_domain_is_refused(tmp_path: Path) -> None:
     trained(tmp_path / "run", values(data, run={"steps": 2}))
     with pytest.raises(UserError, match="a model of dna"):
         Predictor.from_pretrained(tmp_path / "run", "protein")
+    for task in ("biology", "biology-masked"):
+        wanted = values(data, {"path": str(tmp_path / "run")}, task=task)
+        wanted["data"]["domain"] = "protein"
+        with pytest.raises(UserError, match="a model of dna"):
+            training.start(training.resolve(wanted), tmp_path / task)

@@ -42,6 +42,7 @@ def test_a_file_is_streamed(tmp_path: Path) -> None:
         ("x.fastq", "", "holds no record"),
         ("x.csv", "id,label\na,1\n", "no column of sequences among id, label"),
         ("x.csv", "sequence,label\n,1\n", "line 2: 'sequence' is empty"),
+        ("x.csv", "ACGT,1\nACGA,0\n", "the first line names the columns, such as sequence,label"),
         ("x.doc", "", "does not tell the form"),
     ],
 )
@@ -51,6 +52,62 @@ def test_a_fault_is_one_line(tmp_path: Path, name: str, text: str, says: str) ->
     with pytest.raises(UserError, match=says) as caught:
         list(read_records(path))
     assert "\n" not in str(caught.value)
+
+
+def test_a_directory_and_a_missing_file_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="it is a directory; give a file in it"):
+        list(read_records(tmp_path))
+    for name in ("x.csv", "x"):
+        with pytest.raises(UserError, match=f"cannot read .*{name}: no such file"):
+            list(read_records(tmp_path / name))
+
+
+@pytest.mark.parametrize("text", [FASTQ.replace("first", "première"), "\ufeff" + FASTQ])
+def test_names_of_reads_may_be_any_text(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.fastq"
+    path.write_text(text, encoding="utf-8")
+    assert [record.name for record in read_records(path)] == ["one", "two"]
+
+
+def test_a_fastq_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.fastq").write_bytes(b"@one\nAC\n+\nII\n@\xff\nAC\n+\nII\n")
+    with pytest.raises(UserError, match="not a text in UTF-8; expected four lines a read"):
+        list(read_records(tmp_path / "x.fastq"))
+    (tmp_path / "x.fq.gz").write_bytes(gzip.compress(FASTQ.encode())[:-9])
+    with pytest.raises(UserError, match="is not a complete gzip file") as caught:
+        list(read_records(tmp_path / "x.fq.gz"))
+    assert "four lines" not in str(caught.value)
+
+
+def test_usual_columns_are_found_in_upper_and_lower_case(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("ID,Sequence,LABEL\na,ACGT,1\n", encoding="utf-8")
+    assert next(read_records(path))[1:4] == ("a", "ACGT", "1")
+
+
+@pytest.mark.parametrize("blank", ["", " ", "nan", "NaN"])
+def test_a_record_without_a_label_is_read_and_only_training_refuses_it(
+    tmp_path: Path, blank: str
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"sequence,label\nACGT,a\nACGA,{blank}\n", encoding="utf-8")
+    assert [record.label for record in read_records(path)] == ["a", None]
+    with pytest.raises(UserError, match="line 3: no label; fill it in or remove the record"):
+        labelled(read_records(path), path)
+
+
+def test_names_and_labels_stay_in_their_cell_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('name,sequence,label\n"a\tb\nc",ACGT,"yes\tno"\n', encoding="utf-8")
+    record = next(read_records(path))
+    assert (record.name, record.label) == ("a b c", "yes no")
+
+
+def test_numbers_of_json_are_labels(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = '{"sequence": "ACGT", "label": %s}\n'
+    path.write_text("".join(rows % value for value in ("0.25", "3", "null")), encoding="utf-8")
+    assert [record.label for record in read_records(path)] == ["0.25", "3", None]
 
 
 def test_training_needs_labels(tmp_path: Path) -> None:
@@ -95,6 +152,7 @@ def test_data_frames_of_r_packages_are_sequences(
     sequences = ["ACGTA", "TTGCA", "GATTA"]
     rows = [list(s.lower() if form == "letters" else "".join(map(coded.get, s))) for s in sequences]
     frame = pandas.DataFrame(rows).assign(Class=["+", "-", "+"])
+    (tmp_path / "DNA.rda").touch()
     found: dict[str, Any] = {"data": frame}
     reader = types.SimpleNamespace(read_rda=lambda path, default_encoding: found)
     monkeypatch.setitem(sys.modules, "rdata", reader)
@@ -109,6 +167,7 @@ def test_data_frames_of_r_packages_are_sequences(
 def test_r_data_without_its_package_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "DNA.rda").touch()
     monkeypatch.setitem(sys.modules, "rdata", None)
     with pytest.raises(UserError, match=r"needs rdata: pip install 'clearhead\[bio\]'"):
         list(read_records(tmp_path / "DNA.rda"))

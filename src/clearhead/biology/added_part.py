@@ -72,7 +72,10 @@ def add_part(runs: list[Path], recipe: BiologyRecipe) -> float:
     weight = best_weight(sides, models, recipe.optimizer.balanced)
     if len(runs) > 1:  # chosen for one Transformer; the mean of several is better than one
         weight /= 2
-    log.info("the part %r counts %g times", recipe.model.linear, weight)
+    log.info(
+        "model.linear=%s: its scores are added with weight %g, chosen on held-out records",
+        recipe.model.linear, weight,
+    )  # fmt: skip
     _save(sides, models, weight)
     return weight
 

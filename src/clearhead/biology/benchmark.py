@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.biology import training
-from clearhead.biology.examples import classes_of, fold_column, hold_out, kind_of_answer, numbers_of
+from clearhead.biology.examples import (
+    check_labels,
+    classes_of,
+    fold_column,
+    hold_out,
+    kind_of_answer,
+    numbers_of,
+)
 from clearhead.biology.predicting import Predictor
 from clearhead.compare.sequence_baselines import (
     Baseline,
@@ -56,6 +63,7 @@ def benchmark(
         UserError: fewer records than folds, or no model of a name.
     """
     answer = kind_of_answer(records)
+    records = check_labels(records, answer)
     labels = [] if answer == "number" else classes_of(records, answer)
     folds = divide(records, answer, plan)
     shared = duplicates(records, folds)

@@ -8,7 +8,7 @@ import torch
 
 from clearhead.biology.encoder import ConvolutionConfig, MotifConfig
 from clearhead.biology.examples import Parts
-from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_model
+from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_for
 from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe
 from clearhead.biology.scale import scale_of
 from clearhead.biology.vocabulary import Vocabulary
@@ -17,7 +17,7 @@ from clearhead.biology.vocabulary import Vocabulary
 def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> SequenceModel:
     """A model that predicts masked tokens, fresh or the one of model.path."""
     if recipe.model.path:
-        return load_model(recipe.model.path).models[0]
+        return load_for(recipe.model.path, recipe.data.domain).models[0]
     sizes = _sizes(recipe.model, recipe.model.max_length, vocabulary)
     return SequenceModel(ModelConfig(recipe.data.domain, sizes, "masked"))
 
@@ -29,10 +29,12 @@ def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> Se
         UserError: sizes that do not fit each other, or no pre-trained model at model.path.
     """
     m = recipe.model
-    pretrained = load_model(m.path) if m.path else None
+    pretrained = load_for(m.path, recipe.data.domain) if m.path else None
     aligned = m.layout == "aligned"
     length = len(vocabulary.encode(parts.train[0].sequence)) if aligned else 0
-    columns = varying(parts, vocabulary) if m.linear == "positions" and not m.path else ()
+    columns = (
+        varying(parts, vocabulary) if m.linear == "positions" and aligned and not m.path else ()
+    )
     sizes: Any = _sizes(m, len(columns) or length or m.max_length, vocabulary)
     if pretrained:
         sizes = pretrained.config.encoder

@@ -55,12 +55,14 @@ def calibrate(runs: list[Path], best: Path) -> None:
     temperature = fit_temperature(logits, truth)
     _, before = reliability(probabilities(logits), truth)
     table, after = reliability(probabilities(logits, temperature), truth)
+    accuracy = float((logits.argmax(axis=1) == truth).mean())
     values = {"temperature": temperature, "error": after, "labels": len(truth)}
     atomic_write(best / CALIBRATION, json.dumps(values, indent=2) + "\n")
     draw_reliability(table, after, best / "reliability.svg")
     log.info(
-        "calibrated on %d held-out labels: temperature %.2f, calibration error %.3f (before %.3f)",
-        len(truth), temperature, after, before,
+        "%d held-out labels: accuracy %.3f; calibrated with temperature %.2f, calibration error "
+        "%.3f (before %.3f)",
+        len(truth), accuracy, temperature, after, before,
     )  # fmt: skip
 
 

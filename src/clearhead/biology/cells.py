@@ -70,14 +70,23 @@ class Shift(NamedTuple):
 def deletion_shifts(
     predictor: "Predictor", records: Iterable[Record], gene: str
 ) -> Iterator[Shift]:
-    """The shift of every cell that expresses the gene; the other cells are left out."""
+    """The shift of every cell that expresses the gene, beside others; the rest are left out.
+
+    Raises:
+        UserError: no cell does.
+    """
+    found = False
     for record in records:
-        if not any(part.rpartition(":")[0] == gene for part in record.sequence.split()):
+        genes = [part.rpartition(":")[0] for part in record.sequence.split()]
+        if gene not in genes or len(genes) == 1:
             continue
+        found = True
         changed = record._replace(sequence=without(record.sequence, gene))
         (_, before), (_, after) = predictor.vectors([record, changed])
         cosine = before @ after / (np.linalg.norm(before) * np.linalg.norm(after))
         yield Shift(record.name, float(1 - cosine))
+    if not found:
+        raise UserError(f"no cell expresses {gene}; give a gene by the name that the data has")
 
 
 def draw_cells(predictor: "Predictor", records: Iterable[Record], path: Path) -> None:
@@ -98,10 +107,11 @@ def draw_cells(predictor: "Predictor", records: Iterable[Record], path: Path) ->
     vectors = np.stack([vector for _, vector in predictor.vectors(every)])
     neighbours = min(15, len(every) - 1)
     places = UMAP(n_neighbors=neighbours, random_state=1, n_jobs=1).fit_transform(vectors)
-    if every[0].label is not None:
-        labels = [record.label or "" for record in every]
+    if any(record.label is not None for record in every):
+        title, labels = "Cells by label", [record.label or "no label" for record in every]
     elif predictor.config.labels:
-        labels = [found.label for found in predictor.predict(every)]
+        found = predictor.predict(every)
+        title, labels = "Cells by predicted label", [one.label for one in found]
     else:
-        labels = ["cell"] * len(every)
-    draw_points(np.asarray(places, dtype=np.float64), labels, path)
+        title, labels = "Cells", ["cell"] * len(every)
+    draw_points(np.asarray(places, dtype=np.float64), labels, title, path)

@@ -10,7 +10,14 @@ from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.h5ad import ENDING, SUFFIX, read_cells, read_mtx
-from clearhead.data.sequences import Columns, Record, labelled, read_records
+from clearhead.data.sequences import (
+    Columns,
+    Record,
+    distinct,
+    labelled,
+    read_records,
+    refuse_what_is_no_file,
+)
 from clearhead.data.table import kind_of
 from clearhead.errors import UserError
 
@@ -146,13 +153,14 @@ def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]
     Raises:
         UserError: what the reader of the form refuses.
     """
+    refuse_what_is_no_file(path)
     kind = kind_of(path)
     if kind in (SUFFIX, ENDING) and domain != "cells":
         raise UserError(f"{path} holds cells, not sequences: use `clearhead bio cells`")
     if kind == SUFFIX:
-        records = read_cells(path, columns.label)
+        records = distinct(read_cells(path, columns.label), path)
     elif kind == ENDING:
-        records = read_mtx(path)
+        records = distinct(read_mtx(path), path)
     else:
         records = read_records(path, columns)
     for record in records:

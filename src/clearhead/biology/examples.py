@@ -1,5 +1,6 @@
 """Labelled records as token ids and targets."""
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -55,6 +56,7 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     dev = [r for r in records if r.split in DEV]
     if data.dev:
         dev = read_labelled(data.dev, columns, data.domain)
+    train, dev = check_labels(train, answer), check_labels(dev, answer)
     labels = [] if answer == "number" else classes_of(train, answer)
     if split_off := not dev:
         train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")
@@ -67,13 +69,58 @@ def is_split_off(data: BiologyData, dev: Iterable[Record]) -> bool:
 
 
 def kind_of_answer(records: Sequence[Record]) -> Answer:
-    """One letter a position, many different numbers, or classes."""
-    labels = [record.label or "" for record in records]
-    if all(len(r.label or "") == len(r.sequence) > 1 for r in records):
+    """One letter a position, many different numbers, or classes: what most labels look like."""
+    labels, half = [record.label or "" for record in records], len(records) / 2
+    if sum(len(r.label or "") == len(r.sequence) > 1 for r in records) > half:
         return "positions"
     distinct = set(labels)
-    many = len(distinct) > FEW_CLASSES or len(distinct) > len(labels) / 2 > 2
-    return "number" if many and all(map(_is_number, distinct)) else "classes"
+    many = len(distinct) > FEW_CLASSES or len(distinct) > half > 2
+    return "number" if many and sum(map(_is_number, labels)) > half else "classes"
+
+
+def check_labels(records: Sequence[Record], answer: Answer) -> list[Record]:
+    """The records that something can be learned from: of positions, one that counts at least.
+
+    Raises:
+        UserError: the label of a record is of another kind than the rest, or no two records
+            have the same class.
+    """
+    if answer == "number":
+        numbers_of(records)
+    elif answer == "classes":
+        if len({record.label for record in records}) == len(records) > 2:
+            raise UserError(
+                f"{records[0].place}: each of {len(records)} records has a label of its own; "
+                "expected classes that several records share, or numbers"
+            )
+    else:
+        counted = [record for record in records if _counts(record)]
+        if records and not counted:
+            raise UserError(
+                f"{records[0].place}: the mask of this record and of all others has only 0; give 1 "
+                "where a label counts"
+            )
+        return counted
+    return list(records)
+
+
+def _counts(record: Record) -> bool:
+    """Whether any position of a record counts.
+
+    Raises:
+        UserError: there is not one label for each letter, or the mask has other signs than 0, 1.
+    """
+    label, mask, length = record.label or "", record.mask or "1", len(record.sequence)
+    if len(label) != length:
+        raise UserError(
+            f"{record.place}: {length} letters and {len(label)} labels; expected one each"
+        )
+    if (record.mask is not None and len(mask) != length) or set(mask) - set("01"):
+        raise UserError(
+            f"{record.place}: expected a mask of {length} signs, one for each letter: 1 where the "
+            "label counts, 0 where not"
+        )
+    return "1" in mask
 
 
 def _is_number(text: str) -> bool:
@@ -102,12 +149,22 @@ def hold_out(
 ) -> tuple[list[Record], list[Record]]:
     """Training records, and a share held out; equal sequences stay on one side.
 
+    Where each label is too rare for its share of it, records are held out whatever their label.
+
     Raises:
-        UserError: nothing is left on one side.
+        UserError: all sequences are equal.
     """
-    plain = records if by_label else [record._replace(label="") for record in records]
-    own = {record.name: record for record in records}
-    sides = split_off(plain, share, seed)
+    own, different = {r.name: r for r in records}, len({r.content for r in records})
+    if different < 2:
+        raise UserError(
+            "no record can be held out for validation, since all have the same sequence; give "
+            "data with different ones"
+        )
+    plain = [record._replace(label="") for record in records]
+    try:
+        sides = split_off(records if by_label else plain, share, seed)
+    except UserError:
+        sides = split_off(plain, max(share, 0.6 / different), seed)
     kept, held = ([own[record.name] for record in side] for side in sides)
     return kept, held
 
@@ -168,11 +225,6 @@ class Encoder(NamedTuple):
 
     def _by_position(self, record: Record, numbers: dict[str, int], length: int) -> list[int]:
         label, mask = record.label or "", record.mask or "1" * len(record.sequence)
-        if not len(label) == len(mask) == len(record.sequence):
-            raise UserError(
-                f"{record.place}: {len(record.sequence)} letters, {len(label)} labels and "
-                f"{len(mask)} of the mask; expected one for each letter"
-            )
         if self.vocabulary.cut.kind != "characters":
             raise UserError("labels of positions need tokens.kind=characters")
         before, _ = self.vocabulary.edges
@@ -185,14 +237,17 @@ def numbers_of(records: Sequence[Record]) -> list[float]:
     """The labels as numbers.
 
     Raises:
-        UserError: a label is no number.
+        UserError: a label is no number, or infinite.
     """
-    try:
-        return [float(record.label or "") for record in records]
-    except ValueError as error:
-        raise UserError(
-            f"a label is not a number ({error}); correct it or remove the row"
-        ) from error
+    labels = [record.label or "" for record in records]
+    values = [float(label) if _is_number(label) else math.nan for label in labels]
+    for record, value in zip(records, values, strict=True):
+        if not math.isfinite(value):
+            raise UserError(
+                f"{record.place}: the label {record.label!r} is no finite number, as other labels "
+                "are; correct it or remove the record"
+            )
+    return values
 
 
 def both_strands(records: Sequence[Record]) -> list[Record]:

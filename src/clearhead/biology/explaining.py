@@ -14,6 +14,7 @@ from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
 
 Floats = NDArray[np.float64]
+MOST = 2048  # tokens of a sequence: the effort grows with the third power of the length
 
 
 class Explanation(NamedTuple):
@@ -50,21 +51,35 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     """Both views of the answer for one sequence; the members are averaged.
 
     Raises:
-        UserError: the model gives no classes of whole sequences.
+        UserError: the model gives no classes of whole sequences, or the sequence is too long.
     """
     config, vocabulary = loaded.config, loaded.vocabulary
     if not config.labels or config.head == "token":
         raise UserError("only classes of whole sequences are explained; give another model")
-    ids = vocabulary.encode(sequence)
     before, after = vocabulary.edges
+    ids, pieces = vocabulary.encode(sequence), vocabulary.pieces(sequence)
+    if config.domain == "cells":
+        ids = vocabulary.fitted(ids, config.longest)
     inner = slice(before, len(ids) - after)
+    if len(ids[inner]) > MOST:
+        raise UserError(
+            f"the sequence has {len(ids[inner]):,} tokens, each of which would be hidden once; cut "
+            f"it to {MOST:,}"
+        )
     attention: Any = 0.0
     for model in loaded.models:
         received = attention_of(model, ids).mean(axis=(0, 1, 2))
         pool = -(-len(ids) // len(received))  # tokens that share a hidden state
         attention = attention + np.repeat(received / pool, pool)[: len(ids)][inner]
     effect = _occlusion(loaded, ids, inner)
-    return Explanation(vocabulary.pieces(sequence), effect, attention / len(loaded.models))
+    return Explanation(pieces[: len(effect)], effect, attention / len(loaded.models))
+
+
+def strongest(explanation: Explanation, count: int) -> Explanation:
+    """The tokens of the largest effect, up or down, in the order of the sequence."""
+    chosen = np.sort(np.argsort(-np.abs(explanation.effect), kind="stable")[:count])
+    pieces = [explanation.pieces[token] for token in chosen]
+    return Explanation(pieces, explanation.effect[chosen], explanation.attention[chosen])
 
 
 def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:

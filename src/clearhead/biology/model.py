@@ -202,6 +202,18 @@ def load_model(directory: str | Path) -> Loaded:
     return Loaded(tuple(model for model, _ in loaded), loaded[0][1], temperature)
 
 
+def load_for(directory: str | Path, domain: Domain) -> Loaded:
+    """As `load_model`, for data of a domain.
+
+    Raises:
+        UserError: the model is of another domain.
+    """
+    loaded = load_model(directory)
+    if (own := loaded.config.domain) != domain:
+        raise UserError(f"{directory} holds a model of {own}; use `clearhead bio {own}`")
+    return loaded
+
+
 def _load_one(path: Path) -> tuple[SequenceModel, Vocabulary]:
     values = _read_json(path / "config.json")
     if values.get("model_type") != MODEL_TYPE:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.biology.answering import hidden_of, scores_of
+from clearhead.biology.answering import BATCH_TOKENS, hidden_of, scores_of
 from clearhead.biology.domains import checked, other_strand
-from clearhead.biology.model import Loaded, SequenceModel, load_model
+from clearhead.biology.model import Domain, Loaded, SequenceModel, load_for
 from clearhead.biology.scale import in_units
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
@@ -48,19 +48,13 @@ class Predictor:
         self._readers: dict[int, TextModel] = {}
 
     @classmethod
-    def from_pretrained(cls, directory: str | Path, domain: str) -> Self:
+    def from_pretrained(cls, directory: str | Path, domain: Domain) -> Self:
         """From a model directory or a run, for records of a domain.
 
         Raises:
             UserError: there is no model, or it is of another domain.
         """
-        loaded = load_model(directory)
-        if loaded.config.domain != domain:
-            raise UserError(
-                f"{directory} holds a model of {loaded.config.domain}; use `clearhead bio "
-                f"{loaded.config.domain}`"
-            )
-        return cls(loaded)
+        return cls(load_for(directory, domain))
 
     @property
     def columns(self) -> list[str]:
@@ -123,27 +117,28 @@ class Predictor:
         """Token ids.
 
         Raises:
-            UserError: a sequence is longer than the model's positions, or, where the model was
-                trained on aligned sequences, of another length than they.
+            UserError: a sequence is longer than the model's positions or than a batch, or, where
+                the model was trained on aligned sequences, of another length than they.
         """
         found = []
-        exact = self.config.length
-        longest = self.config.longest
-        # Rotary positions have no end.
-        endless = self.config.family in ("motif", "convolution") and not exact
+        exact, longest = self.config.length, self.config.longest
+        cells = self.config.domain == "cells"
+        if self.config.family in ("motif", "convolution") and not (exact or cells):
+            longest = max(longest, BATCH_TOKENS)  # rotary positions have no end; memory has
         for record in records:
             try:
                 ids = self.loaded.vocabulary.encode(record.sequence)
             except UserError as error:
                 raise UserError(f"{record.place}: {error}") from error
-            if self.config.domain == "cells":
+            if cells:
                 ids = self.loaded.vocabulary.fitted(ids, longest)
-            elif not endless and (len(ids) > longest or (exact and len(ids) != exact)):
+            elif len(ids) > longest or (exact and len(ids) != exact):
+                edges = sum(self.loaded.vocabulary.edges)
                 wanted = "exactly" if exact else "at most"
                 hint = "give sequences of the training data's length" if exact else "cut it"
                 raise UserError(
-                    f"{record.place}: the sequence has {len(ids)} tokens and this model takes "
-                    f"{wanted} {longest}, special tokens included; {hint}"
+                    f"{record.place}: the sequence has {len(ids) - edges:,} tokens and this model "
+                    f"takes {wanted} {longest - edges:,}; {hint}"
                 )
             found.append(ids)
         return found

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from clearhead.biology.building import unlabelled_model
 from clearhead.biology.domains import DOMAINS, read
-from clearhead.biology.model import SequenceModel, load_model, save_model
+from clearhead.biology.model import SequenceModel, load_for, save_model
 from clearhead.biology.recipe import PretrainingRecipe
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import Example, LabelledBatches
@@ -144,7 +144,7 @@ class MaskedSequences:
         if run.resumable:
             return Vocabulary.load(run.data)
         if path:
-            vocabulary = load_model(path).vocabulary
+            vocabulary = load_for(path, self.recipe.data.domain).vocabulary
         else:
             rules = DOMAINS[self.recipe.data.domain]
             vocabulary = rules.vocabulary(self.recipe.tokens, self._sequences())

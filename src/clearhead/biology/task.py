@@ -1,5 +1,6 @@
 """Learning the labels of sequences: the trainer's task."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
@@ -23,7 +24,7 @@ from clearhead.biology.examples import (
     read_parts,
 )
 from clearhead.biology.linear_part import PositionWeights
-from clearhead.biology.model import SequenceModel, load_model, save_model
+from clearhead.biology.model import SequenceModel, load_for, save_model
 from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.scale import standardised
 from clearhead.biology.vocabulary import Vocabulary
@@ -36,6 +37,7 @@ from clearhead.training.run_directory import RunDirectory
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.labelled_examples import Examples, load_examples, save_examples
 
+log = logging.getLogger("clearhead.train")
 ABOUT = "{title} model trained with clearhead; predicts {what}. Use it with `{command} DIRECTORY`."
 SCORES = {
     "accuracy": Metric("accuracy", "accuracy", "Share of correct answers", 4),
@@ -63,6 +65,7 @@ class LabelledSequences:
         self.values = self._values(self.train_records)
         self.weights = self._weights()
         examples = encode(self.train_records)
+        self._report_cut([*self.parts.train, *self.parts.dev])
         if isinstance(self.model.linear, PositionWeights) and self.values is not None:
             ids = self.model.read(torch.tensor([example.ids for example in examples]))
             self.model.linear.fit(ids.numpy(), self.values)
@@ -141,6 +144,15 @@ class LabelledSequences:
             f"{len(self.dev):,} held out"
         )
 
+    def _report_cut(self, records: list[Record]) -> None:
+        longest = self.model.config.longest
+        room, kind = longest - sum(self.vocabulary.edges), self.vocabulary.cut.kind
+        if kind == "characters" and (cut := sum(len(r.sequence) > room for r in records)):
+            log.warning(
+                "%d of %d sequences are longer than model.max_length=%d tokens: their ends are cut",
+                cut, len(records), longest,
+            )  # fmt: skip
+
     def _noisy(self, ids: Tensor) -> Tensor:
         """Some tokens masked, as many replaced at random: no single letter can be relied on."""
         rate = self.recipe.augment.noise
@@ -172,7 +184,8 @@ class LabelledSequences:
         rules = DOMAINS[self.recipe.data.domain]
         vocabulary = rules.vocabulary(self.recipe.tokens, sequences)
         if self.recipe.model.path:
-            vocabulary = load_model(self.recipe.model.path).vocabulary
+            path, domain = self.recipe.model.path, self.recipe.data.domain
+            vocabulary = load_for(path, domain).vocabulary
         vocabulary.save(run.data)
         return vocabulary
 

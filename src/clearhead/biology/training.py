@@ -4,6 +4,7 @@ import copy
 import logging
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from clearhead.biology.added_part import add_part, refit_part
 from clearhead.biology.calibration import calibrate, refit_linear_part
 from clearhead.biology.domains import DOMAINS, FINE_TUNING, length_of
 from clearhead.biology.examples import Parts, read_parts
+from clearhead.biology.model import Domain, load_for
 from clearhead.biology.pretraining import MaskedSequences
-from clearhead.biology.recipe import BiologyRecipe, BiologyRun, PretrainingRecipe
+from clearhead.biology.recipe import Answer, BiologyRecipe, BiologyRun, PretrainingRecipe
 from clearhead.biology.task import LabelledSequences
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -38,10 +40,7 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
     given = _built(values)
     parts = read_parts(given.data, given.run.seed)
     aligned = is_aligned(given, parts)
-    metric = "loss" if parts.answer == "number" else "matthews"
-    usual = DOMAINS[given.data.domain].defaults
-    suited = usual.get(parts.answer) or usual.get("aligned" if aligned else "free") or {}
-    suited = _merged({"run": {"metric": metric}}, suited)
+    suited = suited_to(given.data.domain, parts.answer, aligned)
     if given.model.path:
         suited = _merged(suited, FINE_TUNING)
     decided = {
@@ -49,7 +48,35 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         "model": {"layout": "aligned" if aligned else "free"},
     }
     merged = _merged(_merged(suited, values), decided)
-    return with_steps(_built(merged), parts)
+    return _checked(with_steps(_built(merged), parts))
+
+
+def suited_to(domain: Domain, answer: Answer, aligned: bool) -> Values:
+    """What a recipe begins with for such data."""
+    usual, form = DOMAINS[domain].defaults, "aligned" if aligned else "free"
+    if answer == "number":
+        # Only aligned sequences have positions for a linear model.
+        own = usual.get("number", {}) if aligned else usual["free"]
+        return _merged(own, {"run": {"metric": "loss"}})
+    return _merged({"run": {"metric": "matthews"}}, usual.get(answer) or usual.get(form) or {})
+
+
+def _checked(recipe: BiologyRecipe) -> BiologyRecipe:
+    """A recipe whose parts fit each other and the data.
+
+    Raises:
+        UserError: a metric of classes for numbers or the other way round, a second strand of what
+            is not DNA, or a model of another domain.
+    """
+    metric, numbers = recipe.run.metric, recipe.data.answer == "number"
+    if metric != "loss" and numbers != (metric == "spearman"):
+        wanted = "spearman or loss" if numbers else "matthews, accuracy, macro_f1 or loss"
+        raise UserError(f"run.metric={metric} is not for these labels; give {wanted}")
+    if recipe.augment.both_strands and recipe.data.domain != "dna":
+        raise UserError("augment.both_strands=true is for DNA alone; leave it out")
+    if recipe.model.path:
+        load_for(recipe.model.path, recipe.data.domain)
+    return recipe
 
 
 def is_aligned(given: BiologyRecipe, parts: Parts) -> bool:
@@ -155,16 +182,16 @@ def _one(recipe: Any, root: Path, resume: bool) -> None:
         began.train()
 
 
-def resume(root: Path) -> Path:
-    """Go on with a run of `train` that was stopped.
+def resume(root: Path, changes: Sequence[str] = ()) -> Path:
+    """Go on with a run of `train` that was stopped; `changes` are section.key=value.
 
     Raises:
-        UserError: there is no run in that directory.
+        UserError: there is no run in that directory, or a change that does not fit.
     """
     config = root / "config.yaml"
     if not config.exists():
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
-    recipe = load_recipe(str(config))
+    recipe = load_recipe(str(config), changes)
     if isinstance(recipe, PretrainingRecipe):
         return pretrain(recipe, root, resume=True)
     if not isinstance(recipe, BiologyRecipe):

@@ -96,7 +96,11 @@ class Vocabulary:
         if found:
             return found
         theirs, ours = cell.split()[0].rpartition(":")[0], next(iter(medians), "")
-        hint = "put Ensembl ids into var['ensembl_id']" if ours.startswith("ENSG") else "check them"
+        hint = "give the genes the names that the model has"
+        if theirs.split(".")[0] in medians:
+            hint = "remove the versions, which follow the point"
+        elif ours.startswith("ENSG") and not theirs.startswith("ENSG"):
+            hint = "put Ensembl ids into var['ensembl_id']"
         raise UserError(
             f"no gene is known to the model: the data has {theirs}, it has {ours}; {hint}"
         )

@@ -1,6 +1,7 @@
 """`clearhead bio dna|protein|cells train|predict|embed|pretrain|benchmark`."""
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import typer
@@ -26,10 +27,12 @@ from clearhead.cli.bio_actions import (
     Source,
     SplitColumn,
     Table,
+    Vectors,
 )
 from clearhead.cli.bio_extra import contacts, delete, mutations, umap
 from clearhead.cli.options import Quiet
-from clearhead.cli.streams import check_output, pour, warnings_on_stderr
+from clearhead.cli.streams import check_output, warnings_on_stderr
+from clearhead.errors import UserError
 
 SEQUENCES = {
     "dna": "Sequences of bases.",
@@ -70,7 +73,7 @@ def _add_training(app: typer.Typer, domain: str) -> None:
             "model.path": model,
         }
         values = actions.values(short, changes)
-        actions.train(values, run_dir, resume, show_config)
+        actions.train(values, changes, run_dir, resume, show_config)
 
     @app.command()
     def pretrain(
@@ -91,6 +94,7 @@ def _add_training(app: typer.Typer, domain: str) -> None:
         }
         actions.train(
             actions.values(short, changes) | {"task": "biology-masked"},
+            changes,
             run_dir,
             resume,
             show_config,
@@ -110,33 +114,27 @@ def _add_using(app: typer.Typer, domain: str) -> None:
     ) -> None:
         """Write one row per record: its label and the probability of every label."""
         check_output(output)
+        if record and explain is None:
+            raise UserError("--record names the record that --explain draws; give --explain FILE")
         if explain is not None:
             actions.explain((model, data, domain, sequence_column), record, explain)
             return
         with warnings_on_stderr(quiet):
             predictor, records = actions.open_both(model, data, domain, sequence_column)
-            rows = [predictor.columns], predictor.rows(records)
-            pour((actions.line(row) for part in rows for row in part), output)
+            actions.pour_table(chain([predictor.columns], predictor.rows(records)), output)
 
     @app.command()
     def embed(
         model: Model,
         data: Source,
-        output: Output = None,
+        output: Vectors = None,
         sequence_column: SequenceColumn = "",
         quiet: Quiet = False,
     ) -> None:
         """Write a vector per record: the mean of its hidden states, special tokens left out."""
         check_output(output)
         with warnings_on_stderr(quiet):
-            predictor, records = actions.open_both(model, data, domain, sequence_column)
-            pour(
-                (
-                    actions.line([name, *(f"{x:.6g}" for x in v)])
-                    for name, v in predictor.vectors(records)
-                ),
-                output,
-            )
+            actions.embed((model, data, domain, sequence_column), output)
 
 
 def _add_benchmark(app: typer.Typer, domain: str) -> None:

@@ -1,9 +1,11 @@
 """Options and actions of `clearhead bio`; torch is loaded only inside the actions."""
 
+import csv
+import io
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +13,12 @@ import typer
 
 from clearhead.cli.streams import pour
 from clearhead.errors import UserError
+from clearhead.files import atomic_save
 
 if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
-
+GENES = 60  # of a cell in a picture
 FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad or .mtx."
 Data = Annotated[str | None, typer.Argument(help=FORMS)]
 Table = Annotated[str, typer.Argument(help="Labelled sequences or cells, as for train.")]
@@ -44,7 +47,15 @@ Pretrained = Annotated[
     str, typer.Option("--model", help="Fine-tune this model: ours, DNABERT, ESM-2 or Geneformer.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="A file of tab-separated values, or .csv.",
+        show_default="standard output",
+    ),
+]  # fmt: skip
+Vectors = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help=".npz or .tsv.", show_default="TSV to stdout"),
 ]
 
 Explain = Annotated[
@@ -53,7 +64,7 @@ Explain = Annotated[
 ]
 RecordName = Annotated[str, typer.Option(help="Of the record to draw.", show_default="the first")]
 Folds = Annotated[int, typer.Option(help="Unless the table has a column of folds.")]
-Seeds = Annotated[int, typer.Option(help="Repetitions of the learned models.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Repetitions of the learned models.")]
 Similarity = Annotated[
     float,
     typer.Option(help="Sequences that share so many of their 4-letter words stay in one fold."),
@@ -76,12 +87,12 @@ def benchmark(
     records = read_labelled(data, Columns(*columns), values["data"]["domain"])
     with console.shown():
         lines = benchmark(records, values, Plan(*plan), places[0])
-    pour((f"{line}\n".encode() for line in table_of(lines)), places[1])
+    pour_table((line.split("\t") for line in table_of(lines)), places[1])
 
 
 def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
     """Draw one record, the first unless it is named."""
-    from clearhead.biology.explaining import explain
+    from clearhead.biology.explaining import explain, strongest
     from clearhead.explain.plots.biology import draw_explanation
 
     predictor, records = open_both(*what)
@@ -91,11 +102,14 @@ def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
     said = next(iter(predictor.predict([found])))
     shown = explain(predictor.loaded, found.sequence)
     title = f"{found.name}: predicted {said.label}, probability {said.chances.max():.2f}"
+    if predictor.config.domain == "cells" and len(shown.pieces) > GENES:
+        shown = strongest(shown, GENES)
+        title += f"; the {GENES} genes of the largest effect, by rank"
     draw_explanation(*shown, title, picture)
 
 
 def open_both(
-    model: Path, data: str, domain: str, column: str
+    model: Path, data: str, domain: Any, column: str
 ) -> tuple["Predictor", Iterator[Any]]:
     """The model, and the records of a file, ready for it."""
     from clearhead.biology.domains import read
@@ -106,9 +120,44 @@ def open_both(
     return predictor, read(data, Columns(column), predictor.config.domain)
 
 
-def line(cells: list[str]) -> bytes:
-    """A row of a table, tabs between."""
+def pour_table(rows: Iterable[list[str]], output: Path | None) -> None:
+    """Write a table, tabs between its cells; commas where the name of the file ends with .csv."""
+    as_csv = output is not None and output.suffix.lower() == ".csv"
+    pour(map(_comma_separated if as_csv else _tab_separated, rows), output)
+
+
+def _tab_separated(cells: list[str]) -> bytes:
     return ("\t".join(cells) + "\n").encode()
+
+
+def _comma_separated(cells: list[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue().encode()
+
+
+def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
+    """Write a vector for each record, as `clearhead embed` does."""
+    import numpy as np
+
+    from clearhead.pipelines.embedding import Embedded, Named
+    from clearhead.pipelines.embedding_files import write_npz, write_tsv
+
+    predictor, records = open_both(*what)
+    vectors = predictor.vectors(records)
+    found = (Embedded(Named(name, ""), [], v.astype(np.float32)) for name, v in vectors)
+    write, width = write_tsv, predictor.config.d_model
+    if output is None:
+        write(found, sys.stdout.buffer, width)
+        return
+    if output.suffix.lower() == ".npz":
+        write = write_npz
+
+    def fill(temporary: Path) -> None:
+        with temporary.open("wb") as sink:
+            write(found, sink, width)
+
+    atomic_save(output, fill)
 
 
 def values(short: dict[str, str | None], changes: list[str] | None) -> dict[str, Any]:
@@ -122,8 +171,11 @@ def values(short: dict[str, str | None], changes: list[str] | None) -> dict[str,
     return values
 
 
-def train(values: dict[str, Any], run_dir: Path, resume: bool, show_config: bool) -> None:
-    """Train from a recipe, or continue; prints where the model is."""
+def train(
+    values: dict[str, Any], changes: list[str] | None, run_dir: Path, resume: bool,
+    show_config: bool,
+) -> None:  # fmt: skip
+    """Train from a recipe, or continue with `changes` to it; prints where the model is."""
     from clearhead.biology import training
     from clearhead.training import console
     from clearhead.training.recipe_file import dump_recipe
@@ -137,7 +189,10 @@ def train(values: dict[str, Any], run_dir: Path, resume: bool, show_config: bool
                 print(dump_recipe(recipe), end="")
                 return
         try:
-            best = training.resume(run_dir) if resume else training.start(recipe, run_dir)
+            if resume:
+                best = training.resume(run_dir, changes or ())
+            else:
+                best = training.start(recipe, run_dir)
         except KeyboardInterrupt:
             verb = "pretrain" if values.get("task") else "train"
             command = ["clearhead", "bio", values["data"]["domain"], verb, "--resume"]

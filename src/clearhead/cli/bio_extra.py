@@ -1,5 +1,6 @@
 """Verbs of `clearhead bio` for proteins or cells alone."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from clearhead.cli import bio_actions as actions
 from clearhead.cli.bio_actions import Model, Output, Source
-from clearhead.cli.streams import check_output, pour
+from clearhead.cli.streams import check_output
 
 Picture = Annotated[Path, typer.Option("--output", "-o", help="A .svg, .png or .pdf file.")]
 
@@ -35,8 +36,9 @@ def mutations(
         draw_mutations(scores, sequence, RESIDUES, picture)
     rows = [["position", "wild type", *RESIDUES], *table(scores, sequence)]
     if mutant:
-        rows = [[name, f"{score_of(scores, sequence, name):.4f}"] for name in mutant]
-    pour(map(actions.line, rows), output)
+        named = [[name, f"{score_of(scores, sequence, name):.4f}"] for name in mutant]
+        rows = [["mutant", "score"], *named]
+    actions.pour_table(rows, output)
 
 
 def contacts(
@@ -75,7 +77,7 @@ def delete(
     predictor, records = actions.open_both(model, data, "cells", "")
     shifts = deletion_shifts(predictor, records, gene)
     rows = ([shift.name, f"{shift.distance:.6f}"] for shift in shifts)
-    pour(map(actions.line, rows), output)
+    actions.pour_table(chain([["name", "shift"]], rows), output)
 
 
 def umap(

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.data.lines import open_binary, read_lines
-from clearhead.data.sequences import Record
+from clearhead.data.sequences import MISSING, Record
 from clearhead.errors import UserError
 
 SUFFIX = ".h5ad"
 LABELS = ("cell_type", "label", "labels", "bulk_labels", "louvain")
 COUNTED = 200  # cells that are looked at to tell what the values are
+LARGEST_LOG = 14.0  # the logarithm of a million
 TOTAL = 10_000.0
 Floats = NDArray[np.float64]
 
@@ -46,28 +47,32 @@ def read_cells(path: str | Path, label: str = "") -> Iterator[Record]:
     """One record a cell, its label from a column of `obs`.
 
     Values come from `layers["counts"]`, `raw.X` or `X`, the first whose values are counts or the
-    logarithm of counts per 10,000. The genes are called by `var["ensembl_id"]`, or by their index.
+    logarithm of counts per 10,000. The genes are called by `var["ensembl_id"]`, or by their index;
+    a gene without an id counts in the totals alone.
 
     Raises:
-        UserError: anndata is not installed, the file is not read, no matrix holds counts, or there
-            is no such column.
+        UserError: anndata is not installed, the file is not read, no matrix holds counts, two
+            genes have the same name, or there is no such column.
     """
     data = _open(path)
-    column = _label_column(data, label, path)
-    matrix, names, is_log = _matrix(data, path)
-    totals = data.obs["n_counts"].to_numpy(np.float64) if "n_counts" in data.obs else None
+    labels = _labels(data, label, path)
+    matrix, genes, is_log = _matrix(data, path)
+    has_id = np.array([gene is not None for gene in genes], dtype=bool)
+    names = checked_genes([gene for gene in genes if gene is not None], path)
+    totals = None if is_log else _totals(data, path)
     for row in range(matrix.shape[0]):
-        values = _dense(matrix[row])
+        values, name = _dense(matrix[row]), str(data.obs_names[row])
+        place = f"{path}, cell {name!r}"
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise UserError(f"{place}: a value is negative or not finite; remove the cell")
         if is_log:
             values = np.expm1(values)  # counts / total * 10,000 again
         else:
             total = values.sum() if totals is None else totals[row]
             values = values / max(1.0, total) * TOTAL
-        name = str(data.obs_names[row])
-        if not values.any():
-            raise UserError(f"{path}, cell {name!r}: no gene is expressed; remove the cell")
-        said = None if column is None else str(data.obs[column].iloc[row])
-        yield Record(f"{path}, cell {name!r}", name, write_cell(names, values), said)
+        if not values[has_id].any():
+            raise UserError(f"{place}: no gene is expressed; remove the cell")
+        yield Record(place, name, write_cell(names, values[has_id]), labels[row])
 
 
 def _open(path: str | Path) -> Any:
@@ -75,21 +80,72 @@ def _open(path: str | Path) -> Any:
         import anndata
     except ImportError as error:
         raise UserError(f"{path}: .h5ad needs anndata: pip install 'clearhead[bio]'") from error
+    if str(path).endswith(".gz"):
+        raise UserError(f"{path}: .h5ad is compressed inside; decompress it with gunzip first")
     try:
-        with warnings.catch_warnings():  # of forms of older versions, which are read all the same
-            warnings.simplefilter("ignore", FutureWarning)
-            return anndata.read_h5ad(path)
-    except (OSError, KeyError, ValueError, TypeError) as error:
+        with warnings.catch_warnings():  # of older forms, and of names that are checked here
+            warnings.simplefilter("ignore")
+            data = anndata.read_h5ad(path)
+    except Exception as error:  # the package raises many kinds for a damaged file
         raise UserError(f"cannot read {path} as .h5ad ({error}); copy or save it again") from error
+    if not data.n_obs:
+        raise UserError(f"{path} holds no cell; expected one or more")
+    return data
 
 
-def _label_column(data: Any, wanted: str, path: str | Path) -> str | None:
+def _labels(data: Any, wanted: str, path: str | Path) -> list[str | None]:
+    """The label of each cell; None where there is no column, or it says nothing."""
     if wanted and wanted not in data.obs:
         raise UserError(f"{path}: obs has no column {wanted!r} among {', '.join(data.obs)}")
-    return wanted or next((name for name in LABELS if name in data.obs), None)
+    column = wanted or next((name for name in LABELS if name in data.obs), None)
+    if column is None:
+        return [None] * data.n_obs
+    values, unknown = data.obs[column].astype(object), data.obs[column].isna()
+    texts = [None if no else str(value) for value, no in zip(values, unknown, strict=True)]
+    return [None if text in (*MISSING, "") else text for text in texts]
 
 
-def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str], bool]:
+def _totals(data: Any, path: str | Path) -> Floats | None:
+    """The counts of each cell over all genes, those not in the file included, if it has them.
+
+    Raises:
+        UserError: a total is no positive number.
+    """
+    if "n_counts" not in data.obs:
+        return None
+    try:
+        totals = data.obs["n_counts"].to_numpy(np.float64)
+    except ValueError:
+        totals = np.zeros(data.n_obs)
+    if wrong := np.flatnonzero(~(totals > 0)).tolist():
+        cell, value = data.obs_names[wrong[0]], data.obs["n_counts"].iloc[wrong[0]]
+        raise UserError(
+            f"{path}, cell {cell!r}: obs['n_counts'] is {value}, expected the cell's total count; "
+            "correct or remove the column"
+        )
+    return np.asarray(totals)
+
+
+def checked_genes(names: list[str], path: str | Path) -> list[str]:
+    """The names of genes, each once and without white space.
+
+    Raises:
+        UserError: they are not.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if len(name.split()) != 1:
+            raise UserError(f"{path}: the gene {name!r} has white space in its name; rename it")
+        if name in seen:
+            raise UserError(
+                f"{path}: the gene {name!r} occurs twice; add the columns up, or give each a name "
+                "of its own (var_names_make_unique)"
+            )
+        seen.add(name)
+    return names
+
+
+def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str | None], bool]:
     """The first matrix whose values can be used, the genes of its columns, whether it is log."""
     offered = [("X", data.X, data.var)]
     if data.raw is not None:
@@ -101,7 +157,10 @@ def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str], bool]:
         what = kind_of_values(np.stack([_dense(matrix[i]) for i in range(min(COUNTED, len(data)))]))
         if what in ("counts", "log"):
             called = genes.get("ensembl_id", genes.index)
-            return matrix, [str(gene) for gene in called], what == "log"
+            names = [
+                None if no else str(gene) for gene, no in zip(called, called.isna(), strict=True)
+            ]
+            return matrix, [name or None for name in names], what == "log"
         reasons.append(f"{name}: {what}")
     raise UserError(
         f"{path} holds no counts ({'; '.join(reasons)}); rank values need counts, or the logarithm "
@@ -120,7 +179,9 @@ def kind_of_values(values: Floats) -> str:
         return "scaled, since values are negative"
     if (values == np.round(values)).all():
         return "counts"
-    for row in np.expm1(np.minimum(values, 50.0)):
+    if values.max(initial=0.0) > LARGEST_LOG:
+        return "neither whole numbers nor their logarithm per 10,000"
+    for row in np.expm1(values):
         expressed = row[row > 0]
         if not len(expressed):
             continue
@@ -148,7 +209,7 @@ def read_mtx(path: str | Path) -> Iterator[Record]:
             length, or the values are no counts.
     """
     matrix = _counts_of_mtx(path)
-    genes = _names(Path(path), GENES, matrix.shape[0], "rows")
+    genes = checked_genes(_names(Path(path), GENES, matrix.shape[0], "rows"), path)
     cells = _names(Path(path), CELLS, matrix.shape[1], "columns")
     by_cell = matrix.tocsc()
     kind = kind_of_values(by_cell[:, :COUNTED].toarray().T)

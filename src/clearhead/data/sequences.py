@@ -7,13 +7,15 @@
 | `.rda` | a data frame of an R package: mlbench's `DNA.rda`, kernlab's `promotergene.rda` |
 | `.csv`, `.tsv`, `.jsonl` | a column of sequences, a column of labels, perhaps names and folds |
 
-Where no column is named, the usual names are tried: see `Columns`.
+Where no column is named, the usual names are tried, in upper or lower case: see `Columns`.
 
 An `.rda` file holds a data frame with a column `Class` and a column for each position: a letter, or
 in mlbench's splice junctions three columns of 0 and 1 for each base (A 100, C 010, G 001, T 000).
 """
 
 import io
+import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 from clearhead.data.fasta import ENDINGS, read_fasta
 from clearhead.data.lines import open_binary, read_lines
+from clearhead.data.pairs import is_blank
 from clearhead.data.table import KINDS, Row, kind_of, read_table, text_of
 from clearhead.errors import UserError
 
@@ -28,6 +31,8 @@ READS = (".fastq", ".fq")
 R_DATA = (".rda", ".rdata")
 R_LABEL = "Class"
 BASE_OF = {"100": "A", "010": "C", "001": "G", "000": "T"}
+_BREAKS = re.compile(r"[\t\r\n\v\f]+")
+MISSING = ("nan", "NaN")  # how R and pandas write a label that is not known
 USUAL = {
     "sequence": ("sequence", "seq", "sequence56", "text"),
     "label": ("label", "labels", "class", "target", "fitness"),
@@ -46,7 +51,10 @@ class Columns(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A sequence, its label as the file writes it, and which part of the data it belongs to."""
+    """A sequence, its label as the file writes it, and which part of the data it belongs to.
+
+    The label is None where the file gives none, or leaves it empty.
+    """
 
     place: str  # FILE, line N
     name: str
@@ -73,6 +81,7 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
         UserError: while iterating: a form that is not read, an empty sequence, the same name
             twice, a missing column (the columns that exist are named), or no record at all.
     """
+    refuse_what_is_no_file(path)
     kind = kind_of(path)
     if kind in KINDS:
         found = _from_table(path, columns or Columns())
@@ -87,7 +96,19 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
             f"{path}: the name does not tell the form; expected one of "
             f"{', '.join((*ENDINGS, *READS, *KINDS, *R_DATA))}, perhaps with .gz"
         )
-    return _distinct(found, path)
+    return distinct(found, path)
+
+
+def refuse_what_is_no_file(path: str | Path) -> None:
+    """Say so before the form is told from the name.
+
+    Raises:
+        UserError: the path is a directory, or there is nothing.
+    """
+    if Path(path).is_dir():
+        raise UserError(f"cannot read {path}: it is a directory; give a file in it")
+    if not Path(path).exists():
+        raise UserError(f"cannot read {path}: no such file; give the name of a file")
 
 
 def labelled(records: Iterable[Record], path: str | Path) -> list[Record]:
@@ -97,9 +118,11 @@ def labelled(records: Iterable[Record], path: str | Path) -> list[Record]:
         UserError: there is no label.
     """
     found = list(records)
+    some = any(record.label is not None for record in found)
     for record in found:
         if record.label is None:
-            raise UserError(f"{record.place}: no label; {_where_labels_are(path)}")
+            hint = "fill it in or remove the record" if some else _where_labels_are(path)
+            raise UserError(f"{record.place}: no label; {hint}")
     return found
 
 
@@ -125,8 +148,8 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
     sequence = _column(first, "sequence", columns.sequence)
     if sequence is None:
         raise UserError(
-            f"{first.place}: no column of sequences among {_names(first)}; name it: "
-            "--sequence-column NAME"
+            f"{first.place}: no column of sequences among {_names(first)}; the first line names "
+            "the columns, such as sequence,label; or name it: --sequence-column NAME"
         )
     label = _column(first, "label", columns.label)
     if label is None and len(first.values) == 2:
@@ -138,15 +161,28 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
             row.place,
             text_of(row, name).strip() if name else str(number),
             text_of(row, sequence).strip(),
-            *(text_of(row, key).strip() if key else None for key in (label, split, mask)),
+            _label(row, label) if label else None,
+            *(text_of(row, key).strip() if key else None for key in (split, mask)),
         )
+
+
+def _label(row: Row, column: str) -> str | None:
+    value = row.values.get(column)
+    if value is None:
+        return None
+    # JSON has numbers as well.
+    text = json.dumps(value) if isinstance(value, float) else str(value).strip()
+    if is_blank(text) or text in MISSING:
+        return None
+    return text if isinstance(value, float) else text_of(row, column).strip()
 
 
 def _column(row: Row, role: str, wanted: str) -> str | None:
     """The column of a role: the wanted one, or the first usual name that occurs."""
     if wanted and wanted not in row.values:
         raise UserError(f"{row.place}: there is no column {wanted!r} among {_names(row)}")
-    return wanted or next((name for name in USUAL[role] if name in row.values), None)
+    by_lower_case = {name.lower(): name for name in reversed(row.values)}
+    return wanted or next((by_lower_case[n] for n in USUAL[role] if n in by_lower_case), None)
 
 
 def _names(row: Row) -> str:
@@ -174,15 +210,22 @@ def _from_fastq(path: str | Path) -> Iterator[Record]:
 
     number = 0
     try:
-        with open_binary(path) as stream, io.TextIOWrapper(stream, encoding="ascii") as lines:
+        with open_binary(path) as stream, io.TextIOWrapper(stream, "utf-8-sig") as lines:
             reads = FastqGeneralIterator(lines)
             for number, (title, sequence, _) in enumerate(reads, start=1):
                 name = (title.split() or [str(number)])[0]
                 yield Record(f"{path}, read {number}", name, sequence.upper())
+    except UserError:  # which is a ValueError as well
+        raise
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}, after read {number}: not a text in UTF-8; expected four lines a read, in "
+            "plain text or compressed as .gz"
+        ) from error
     except ValueError as error:
         raise UserError(
-            f"{path}, after read {number}: {error}; expected four lines a read: @name, bases, +, "
-            "qualities"
+            f"{path}, after read {number}: {str(error).rstrip('.')}; expected four lines a read: "
+            "@name, bases, +, qualities"
         ) from error
 
 
@@ -216,9 +259,18 @@ def _bases(text: str) -> str:
     return "".join(BASE_OF.get(text[i : i + 3], "N") for i in range(0, len(text), 3))
 
 
-def _distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
+def distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
+    """The records, each with a sequence and a name of its own.
+
+    Tabs and line ends in names and labels become spaces, since results are lines with tabs.
+
+    Raises:
+        UserError: while iterating: an empty sequence, the same name twice, or no record at all.
+    """
     seen: set[str] = set()
-    for record in records:
+    for found in records:
+        label = None if found.label is None else _BREAKS.sub(" ", found.label)
+        record = found._replace(name=_BREAKS.sub(" ", found.name), label=label)
         if not record.sequence:
             raise UserError(f"{record.place}: {record.name!r} has no sequence; remove the record")
         if record.name in seen:

@@ -32,6 +32,27 @@ def test_an_explanation_has_two_bars_for_each_token(drawn: list[Figure]) -> None
     upper, lower = drawn[0].axes
     assert [bar.get_height() for bar in upper.patches] == effect.tolist()
     assert [bar.get_height() for bar in lower.patches] == attention.tolist()
+    assert [label.get_text() for label in lower.get_xticklabels()] == ["A", "T", "G"]
+
+
+def test_every_tenth_letter_has_its_position(drawn: list[Figure]) -> None:
+    for count, shown in (
+        (21, {9: "A\n10", 10: "A", 19: "A\n20"}),
+        (230, {0: "A\n10", 22: "A\n230"}),
+    ):
+        zeros = np.zeros(count)
+        biology.draw_explanation(["A"] * count, zeros, zeros, "x", Path("unused.svg"))
+        labels = [label.get_text() for label in drawn.pop().axes[1].get_xticklabels()]
+        assert {number: labels[number] for number in shown} == shown
+
+
+def test_names_of_genes_are_written_upwards(drawn: list[Figure]) -> None:
+    biology.draw_explanation(["CD3E", "LYZ"], np.zeros(2), np.zeros(2), "x", Path("unused.svg"))
+    labels = drawn[0].axes[1].get_xticklabels()
+    assert [(label.get_text(), label.get_rotation()) for label in labels] == [
+        ("CD3E", 90),
+        ("LYZ", 90),
+    ]
 
 
 def test_mutations_are_a_map_of_position_by_residue(drawn: list[Figure]) -> None:
@@ -53,12 +74,14 @@ def test_contacts_fill_the_triangle_above_attention(drawn: list[Figure]) -> None
     assert (np.triu(shown) == np.triu(truth)).all()
     below = np.tril_indices(9, -1)
     assert np.allclose(shown[below], np.maximum(pairs, 0)[below] / np.quantile(pairs, 0.995))
+    assert drawn[0].axes[0].images[0].get_extent() == [0.5, 9.5, 9.5, 0.5]  # positions from 1
 
 
 def test_points_have_a_colour_for_each_label(drawn: list[Figure]) -> None:
     points = np.random.default_rng(1).normal(size=(11, 2))
     labels = ["B", "T", "T", "NK", "B", "T", "B", "NK", "T", "T", "B"]
-    biology.draw_points(points, labels, Path("unused.svg"))
+    biology.draw_points(points, labels, "Cells by label", Path("unused.svg"))
+    assert drawn[0].axes[0].get_title("left") == "Cells by label"
     groups = drawn[0].axes[0].collections
     assert [group.get_label() for group in groups] == ["B", "NK", "T"]
     assert [len(group.get_offsets()) for group in groups] == [4, 2, 5]

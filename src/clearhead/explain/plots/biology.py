@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -49,10 +50,12 @@ def draw_explanation(
 ) -> None:
     """Bars over a sequence: the effect of hiding each token, and the attention it receives.
 
+    Below single letters, every tenth has its position; longer tokens are written upwards.
+
     Shape:
         effect, attention: (tokens,)
     """
-    count = len(tokens)
+    count, letters = len(tokens), all(len(token) == 1 for token in tokens)
     figure = Figure(figsize=(max(5.0, min(30.0, 0.16 * count + 1.5)), 4.0))
     upper, lower = figure.subplots(2, 1, sharex=True)
     positions = np.arange(count)
@@ -62,12 +65,23 @@ def draw_explanation(
     upper.set_title(title)
     lower.bar(positions, attention, color=ORANGE)
     lower.set_ylabel("attention received")
-    step = max(1, count // 120)
-    lower.set_xticks(positions[::step], tokens[::step], fontsize=7)
+    if letters:
+        _label_positions(lower, tokens)
+        lower.set_xlabel("position")
+    else:
+        step = 1 + count // 200
+        lower.set_xticks(positions[::step], tokens[::step], fontsize=7, rotation=90)
     lower.set_xlim(-1, count)
     quiet_grid(upper)
     quiet_grid(lower)
     Plot(figure).save(path)
+
+
+def _label_positions(axes: Axes, letters: Sequence[str]) -> None:
+    """Each letter on the x axis, every tenth with its position; of many letters only the tenths."""
+    texts = [f"{c}\n{t}" if t % 10 == 0 else c for t, c in enumerate(letters, start=1)]
+    shown = range(len(texts)) if len(texts) <= 200 else range(9, len(texts), 10)
+    axes.set_xticks(shown, [texts[t] for t in shown], fontsize=7)
 
 
 @in_style()
@@ -82,9 +96,7 @@ def draw_mutations(marginals: Floats, sequence: str, residues: str, path: Path) 
     most = float(np.abs(marginals).max()) or 1.0
     image = axes.imshow(marginals.T, cmap=SIGNED, vmin=-most, vmax=most, aspect="auto")
     axes.set_yticks(range(len(residues)), list(residues), fontsize=7)
-    step = max(1, len(sequence) // 120)
-    shown = range(0, len(sequence), step)
-    axes.set_xticks(shown, [sequence[t] for t in shown], fontsize=7)
+    _label_positions(axes, sequence)
     axes.set_xlabel("wild type, by position")
     axes.set_ylabel("substituted by")
     figure.colorbar(image, ax=axes, label="log-odds against the wild type")
@@ -104,7 +116,8 @@ def draw_contacts(pairs: Floats, truth: Floats | None, path: Path) -> None:
     shown = np.maximum(pairs, 0) / most
     if truth is not None:
         shown = np.where(np.tri(len(shown), k=-1, dtype=bool), shown, truth)
-    image = axes.imshow(shown, cmap=WEIGHTS, vmin=0, vmax=1, origin="upper")
+    edges = 0.5, len(shown) + 0.5  # positions are counted from 1
+    image = axes.imshow(shown, cmap=WEIGHTS, vmin=0, vmax=1, extent=(*edges, *edges[::-1]))
     axes.set_xlabel("position")
     axes.set_ylabel("position")
     axes.set_title("attention" if truth is None else "attention (below), contacts (above)")
@@ -113,7 +126,7 @@ def draw_contacts(pairs: Floats, truth: Floats | None, path: Path) -> None:
 
 
 @in_style()
-def draw_points(points: Floats, labels: Sequence[str], path: Path) -> None:
+def draw_points(points: Floats, labels: Sequence[str], title: str, path: Path) -> None:
     """Points in the plane, coloured by their labels.
 
     Shape:
@@ -126,6 +139,7 @@ def draw_points(points: Floats, labels: Sequence[str], path: Path) -> None:
     for name, colour in zip(names, colours, strict=False):
         chosen = np.array([label == name for label in labels])
         axes.scatter(points[chosen, 0], points[chosen, 1], s=10, color=colour, label=name)
+    axes.set_title(title)
     axes.set_xlabel("UMAP 1")
     axes.set_ylabel("UMAP 2")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)

@@ -1,0 +1,106 @@
+"""Labels: their kind is what most of them look like, and every other one is named."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.biology import training
+from clearhead.biology.benchmark import Plan, benchmark
+from clearhead.biology.examples import hold_out, kind_of_answer, read_parts
+from clearhead.biology.recipe import BiologyData
+from clearhead.data.sequences import Record, read_records
+from clearhead.errors import UserError
+from tests.biology.synthetic import bases, write_numbers, write_promoters
+
+RNG = random.Random(1)
+SEQUENCES = [bases(12, RNG) for _ in range(40)]
+
+
+def write(path: Path, labels: list[str], header: str = "sequence,label") -> Path:
+    rows = [f"{s},{label}" for s, label in zip(SEQUENCES, labels, strict=True)]
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def refused(path: Path, says: str) -> None:
+    """In training and in the benchmark, with one line."""
+    with pytest.raises(UserError, match=says) as caught:
+        read_parts(BiologyData(train=str(path)), 1)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(UserError, match=says):
+        benchmark(list(read_records(path)), {}, Plan(2, only=("majority",)), path.parent)
+
+
+@pytest.mark.parametrize("odd", ["inf", "-inf", "NA", "1.2a"])
+def test_what_is_no_number_among_numbers_is_named(tmp_path: Path, odd: str) -> None:
+    labels = [str(number / 7) for number in range(40)]
+    labels[4] = odd
+    path = write(tmp_path / "x.csv", labels)
+    assert kind_of_answer(list(read_records(path))) == "number"
+    refused(path, rf"line 6: the label '{odd}' is no finite number")
+
+
+def test_a_position_without_a_label_is_named(tmp_path: Path) -> None:
+    labels = ["HE" * 6] * 40
+    labels[5] = "HE" * 5
+    refused(write(tmp_path / "x.csv", labels), "line 7: 12 letters and 10 labels")
+
+
+@pytest.mark.parametrize(
+    ("mask", "says"),
+    [
+        ("TF" * 6, r"line 2: expected a mask of 12 signs.* 1 where the label counts"),
+        ("01" * 5, "line 2: expected a mask of 12 signs"),
+        ("0" * 12, "line 2: the mask of this record and of all others has only 0"),
+    ],
+)
+def test_a_mask_has_a_0_or_1_for_each_position(tmp_path: Path, mask: str, says: str) -> None:
+    path = write(tmp_path / "x.csv", ["HE" * 6 + f",{mask}"] * 40, "sequence,labels,mask")
+    refused(path, says)
+
+
+def test_a_record_whose_mask_has_only_0_is_left_out(tmp_path: Path) -> None:
+    labels = ["HE" * 6 + f",{'1' * 12 if number % 2 else '0' * 12}" for number in range(40)]
+    path = write(tmp_path / "x.csv", labels, "sequence,labels,mask")
+    parts = read_parts(BiologyData(train=str(path)), 1)
+    assert len(parts.train) + len(parts.dev) == 20
+    assert all("1" in (record.mask or "") for record in [*parts.train, *parts.dev])
+
+
+def test_a_label_of_its_own_for_each_record_is_refused(tmp_path: Path) -> None:
+    labels = [f"class{number}" for number in range(40)]
+    refused(write(tmp_path / "x.csv", labels), "each of 40 records has a label of its own")
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_rare_classes_are_held_out_whatever_their_label(count: int) -> None:
+    """Two records of each class: no class has a tenth to give."""
+    records = [Record("x", str(n), SEQUENCES[n], f"class{n // 2}") for n in range(count)]
+    kept, held = hold_out(records, 0.1, 1, by_label=True)
+    assert len(held) == max(1, count // 10)
+    assert sorted([*kept, *held]) == sorted(records)
+
+
+def test_equal_sequences_cannot_be_held_out() -> None:
+    records = [Record("x", str(n), SEQUENCES[0], "ab"[n % 2]) for n in range(9)]
+    with pytest.raises(UserError, match="all have the same sequence"):
+        hold_out(records, 0.1, 1, by_label=True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "domain", "section", "says"),
+    [
+        (True, "dna", {"run": {"metric": "matthews"}}, "give spearman or loss"),
+        (False, "dna", {"run": {"metric": "spearman"}}, "give matthews, accuracy, macro_f1"),
+        (False, "protein", {"augment": {"both_strands": True}}, "is for DNA alone"),
+    ],
+)
+def test_a_recipe_that_does_not_fit_the_data_is_refused(
+    tmp_path: Path, numbers: bool, domain: str, section: dict[str, Any], says: str
+) -> None:
+    path = (write_numbers if numbers else write_promoters)(tmp_path / "x.csv", 40)
+    values = {"data": {"train": str(path), "domain": domain}} | section
+    with pytest.raises(UserError, match=says):
+        training.resolve(values)

@@ -1,0 +1,104 @@
+"""`clearhead bio`: tables whole or not at all, each number named, one line for bad input."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearhead.biology import training
+from clearhead.cli.main import run
+from tests.biology.synthetic import write_promoters
+
+Call = Callable[..., tuple[int, str, str]]
+SMALL: dict[str, Any] = {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24}
+
+
+@pytest.fixture
+def call(capsysbinary: pytest.CaptureFixture[bytes]) -> Call:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run(["bio", *map(str, arguments)])
+        out, err = capsysbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bio")
+    data = write_promoters(folder / "train.csv", 60, length=None)
+    values = {
+        "data": {"train": str(data), "domain": "dna"},
+        "model": SMALL,
+        "run": {"steps": 2, "members": 1},
+    }
+    training.start(training.resolve(values), folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rows = '"a\tb",ACGTTGCA,no\n"c, d",ACGT,\ne,GGNRTACGTAGCATTA,yes\n'
+    (tmp_path / "data.csv").write_text(f"name,sequence,label\n{rows}", encoding="utf-8")
+    return tmp_path / "data.csv"
+
+
+def test_a_table_has_a_row_for_each_record_in_order(
+    model: Path, data: Path, tmp_path: Path, call: Call
+) -> None:
+    code, out, err = call("dna", "predict", model, data)
+    assert (code, err) == (0, "")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert rows[0] == ["name", "label", "p(no)", "p(yes)"]
+    assert [row[0] for row in rows[1:]] == ["a b", "c, d", "e"]
+    for _, label, no, yes in rows[1:]:
+        assert float(no) + float(yes) == pytest.approx(1, abs=1e-4)
+        assert label == ("no" if float(no) > float(yes) else "yes")
+    assert call("dna", "predict", model, data, "-o", tmp_path / "x.tsv") == (0, "", "")
+    assert (tmp_path / "x.tsv").read_text(encoding="utf-8") == out
+    assert call("dna", "predict", model, data, "-o", tmp_path / "x.csv") == (0, "", "")
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == rows
+
+
+def test_vectors_are_written_as_clearhead_embed_writes_them(
+    model: Path, data: Path, tmp_path: Path, call: Call
+) -> None:
+    code, out, err = call("dna", "embed", model, data)
+    head, *rows = [line.split("\t") for line in out.splitlines()]
+    assert (code, err, head) == (0, "", ["id", *map(str, range(16))])
+    assert call("dna", "embed", model, data, "-o", tmp_path / "x.npz") == (0, "", "")
+    with np.load(tmp_path / "x.npz") as found:
+        assert found["ids"].tolist() == [row[0] for row in rows] == ["a b", "c, d", "e"]
+        assert np.array_equal(found["embeddings"], np.array([r[1:] for r in rows], np.float32))
+
+
+def test_a_table_with_a_fault_is_not_written(model: Path, tmp_path: Path, call: Call) -> None:
+    (tmp_path / "bad.fasta").write_text(">a\nACGT\n>b\nMKL\n", encoding="utf-8")
+    code, out, err = call("dna", "predict", model, tmp_path / "bad.fasta", "-o", tmp_path / "x.tsv")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1 and "line 3: letter" in err
+    assert not (tmp_path / "x.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--record", "e"], "give --explain FILE"),
+        (["--record", "f", "--explain", "x.svg"], "has no record 'f'"),
+        (["--explain", "x.gif"], "use one of .svg, .png, .pdf"),
+    ],
+)
+def test_options_that_do_not_fit_are_one_line(
+    model: Path, data: Path, call: Call, options: list[str], says: str
+) -> None:
+    code, _, err = call("dna", "predict", model, data, *options)
+    assert code == 2 and says in err and err.count("\n") == 1
+
+
+def test_a_benchmark_needs_one_seed(data: Path, call: Call) -> None:
+    code, _, err = call("dna", "benchmark", data, "--seeds", 0)
+    assert code == 2 and "--seeds" in err and err.count("\n") == 1
