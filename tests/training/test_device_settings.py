@@ -1,6 +1,7 @@
 """Device, number format and engine are chosen, logged, and refused in one line if missing."""
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from torch import nn
 
 from clearhead.blocks import LayerNormalization, MultiHeadAttentionBlock
 from clearhead.errors import UserError
-from clearhead.fast import CheapDropout
+from clearhead.fast import CheapDropout, processor
 from clearhead.fast.accelerate import ON_CPU, ON_GPU, accelerate
 from clearhead.models import Bert, BertConfig, build_transformer
 from clearhead.training.device_settings import (
@@ -31,8 +32,8 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize(
     ("capable", "wanted", "dtype", "words"),
     [
-        (True, "auto", torch.bfloat16, "bfloat16 with float32 master weights (native"),
-        (False, "auto", torch.float32, "float32 (no native bfloat16 units)"),
+        (True, "auto", torch.bfloat16, "bfloat16 with float32 master weights (faster"),
+        (False, "auto", torch.float32, "float32 (bfloat16 is not faster here)"),
         (True, "fp32", torch.float32, "float32 (set by run.precision)"),
         (
             False,
@@ -49,17 +50,38 @@ def test_the_number_format_and_its_reason(
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: capable, raising=False)
+    monkeypatch.setattr("clearhead.fast.processor.cpu_multiplies_bfloat16", lambda: capable)
     settings = choose_device_settings("cpu", wanted)  # type: ignore[arg-type]
     assert settings.dtype == dtype and settings.device.type == "cpu"
     assert settings.reason.startswith("cpu, ") and words in settings.reason
 
 
+@pytest.fixture
+def fresh_processor() -> Iterator[None]:
+    """What is known of the processor is forgotten before the test and after it."""
+    processor.cpu_multiplies_bfloat16.cache_clear()
+    yield
+    processor.cpu_multiplies_bfloat16.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_processor")
 def test_without_information_about_the_processor_it_is_float32(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported", raising=False)
     assert choose_device_settings("cpu", "auto").dtype == torch.float32
+
+
+@pytest.mark.usefixtures("fresh_processor")
+@pytest.mark.parametrize(("seconds", "dtype"), [(0.5, torch.bfloat16), (2.0, torch.float32)])
+def test_the_faster_data_type_is_chosen(
+    seconds: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not all processors with instructions for bfloat16 are faster with it."""
+    taken = {torch.bfloat16: seconds, torch.float32: 1.0}
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    monkeypatch.setattr(processor, "time_of_product", taken.__getitem__)
+    assert choose_device_settings("cpu", "auto").dtype == dtype
 
 
 @pytest.mark.parametrize("name", ["tpu", "", "gpu", "cuda:x", "cuda:", "cuda:-1", "CUDA", "cpu:1x"])
@@ -83,7 +105,7 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_the_readable_engine_computes_in_float32_unless_set_otherwise(
     wanted: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    monkeypatch.setattr("clearhead.fast.processor.cpu_multiplies_bfloat16", lambda: True)
     settings = choose_device_settings("cpu", wanted, "readable")  # type: ignore[arg-type]
     assert settings.dtype == dtype
     assert ("run.engine: readable" in settings.reason) == (wanted == "auto")

@@ -113,7 +113,7 @@ def peer_candidates(
     task: TrainingTask,
     compiled: bool = False,
 ) -> Iterator[Candidate]:
-    """A peer's step in float32 and, where the device multiplies it natively, bfloat16 autocast.
+    """A peer's step in float32 and, where it is faster, bfloat16 autocast.
 
     With `compiled`, torch.compile runs during the warm-up.
     """

@@ -60,7 +60,7 @@ class TrainingTask:
 
     @property
     def has_bf16(self) -> bool:
-        """Whether the device multiplies bfloat16 natively."""
+        """Whether bfloat16 is faster than float32 on the device."""
         return multiplies_bfloat16(self.device)
 
 

@@ -21,7 +21,7 @@ def in_precision(model: Model, precision: Precision) -> Model:
     its buffers, such as tables of positions, keep their format.
 
     Raises:
-        UserError: it is unknown, int8, or bfloat16 on a device that only emulates it.
+        UserError: it is unknown, int8, or bfloat16 on a device where it is slower.
     """
     if precision not in get_args(Precision):
         names = ", ".join(get_args(Precision))
@@ -36,8 +36,8 @@ def in_precision(model: Model, precision: Precision) -> Model:
     device = next(model.parameters()).device
     if not multiplies_bfloat16(device):
         raise UserError(
-            f"this {device.type} does not multiply bfloat16 natively, so it would be slower and "
-            "less exact; give precision float32"
+            f"this {device.type} does not multiply bfloat16 faster than float32, and it is less "
+            "exact; give precision float32"
         )
     model = copy.deepcopy(model)
     for parameter in model.parameters():

@@ -54,7 +54,7 @@ class DeviceSettings(NamedTuple):
 def choose_device_settings(
     device: str, precision: Precision, engine: EngineChoice = "auto"
 ) -> DeviceSettings:
-    """Resolve `auto`: a GPU if there is one, bfloat16 where the processor multiplies it natively.
+    """Resolve `auto`: a GPU if there is one, bfloat16 where it is faster.
 
     With the readable engine `auto` is float32, the data type of the formulas.
 
@@ -63,8 +63,8 @@ def choose_device_settings(
     """
     chosen = choose_device(device)
     found = choose_engine(engine, chosen)
-    native = multiplies_bfloat16(chosen)
-    dtype, reason = _data_type(precision, native, found.name == "readable")
+    faster = multiplies_bfloat16(chosen)
+    dtype, reason = _data_type(precision, faster, found.name == "readable")
     return DeviceSettings(chosen, dtype, found, f"{chosen}, {reason}")
 
 
@@ -99,12 +99,14 @@ def choose_engine(choice: EngineChoice, device: torch.device) -> TrainingEngine:
     return TrainingEngine("fast", operations_for(device), fused_cross_entropy)
 
 
-def _data_type(precision: Precision, native: bool, readable: bool) -> tuple[torch.dtype, str]:
+def _data_type(precision: Precision, faster: bool, readable: bool) -> tuple[torch.dtype, str]:
     if precision == "fp32":
         return torch.float32, "float32 (set by run.precision)"
     if precision == "auto" and readable:
         return torch.float32, "float32 (run.engine: readable)"
-    if precision == "auto" and not native:
-        return torch.float32, "float32 (no native bfloat16 units)"
-    reason = "native bfloat16 units" if native else "set by run.precision; slower here than float32"
+    if precision == "auto" and not faster:
+        return torch.float32, "float32 (bfloat16 is not faster here)"
+    reason = (
+        "faster here than float32" if faster else "set by run.precision; slower here than float32"
+    )
     return torch.bfloat16, f"bfloat16 with float32 master weights ({reason})"

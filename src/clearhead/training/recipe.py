@@ -114,7 +114,7 @@ class Run(Section):
     seed: int = Field(1, description="of initialisation, dropout and the order of the batches")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:N or mps")
     precision: Precision = Field(
-        "auto", description="number format; auto: bfloat16 where the processor multiplies it"
+        "auto", description="number format; auto: bfloat16 where it is faster"
     )
     engine: EngineChoice = Field(
         "auto", description="readable: only the block files; fast: faster leaf operations"
