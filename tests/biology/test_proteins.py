@@ -71,6 +71,19 @@ def test_contacts_are_symmetric_and_find_a_pair_that_attends_to_itself() -> None
     assert {tuple(pair) for pair in np.argwhere(found == found.max())} == {(2, 8), (8, 2)}
 
 
+def test_contacts_are_the_mean_over_heads_of_the_corrected_maps() -> None:
+    attention = np.random.default_rng(2).random((2, 3, 9, 9))
+    pairs = attention + attention.transpose(0, 1, 3, 2)
+    background = pairs.sum(-1, keepdims=True) * pairs.sum(-2, keepdims=True)
+    corrected = pairs - background / pairs.sum((-1, -2), keepdims=True)
+    assert np.allclose(contacts(attention, slice(0, 9)), corrected.mean(axis=(0, 1)))
+
+
+def test_attention_that_would_not_fit_into_memory_is_refused() -> None:
+    with pytest.raises(UserError, match="a domain of at most 4,096"):
+        attention_of(loaded().models[0], [5] * 4097)
+
+
 def test_contacts_of_a_structure_are_symmetric_and_count_from_one(tmp_path: Path) -> None:
     path = tmp_path / "contacts.tsv"
     path.write_text("1\t4\n3,5\n", encoding="utf-8")

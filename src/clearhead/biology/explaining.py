@@ -15,6 +15,7 @@ from clearhead.evaluation.labelled import probabilities
 
 Floats = NDArray[np.float64]
 MOST = 2048  # tokens of a sequence: the effort grows with the third power of the length
+MOST_PAIRED = 4096  # tokens whose attention is kept: 128 MB a head
 
 
 class Explanation(NamedTuple):
@@ -30,8 +31,13 @@ def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
     """Attention weights of one sequence, (layers, h, query, key).
 
     Raises:
-        UserError: the model has no attention.
+        UserError: the model has no attention, or the sequence is too long to keep it all.
     """
+    if len(ids) > MOST_PAIRED:
+        raise UserError(
+            f"the sequence has {len(ids):,} tokens, and its attention weights would not fit into "
+            f"memory; give a domain of at most {MOST_PAIRED:,}"
+        )
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
     if not blocks:
         raise UserError("this model has no attention; explain a Transformer")
