@@ -20,10 +20,10 @@ shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
 
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
 #    and technical terms. Our own pairs (corpus/en_fr, CC0) have them; they are few, so
-#    each is taken five times. The wide grammar adds dates, times, prices and agreement.
+#    each is taken three times. The wide grammar adds dates, times, prices and agreement.
 mkdir -p "$(dirname "$run")"
 if [ ! -e "$run-pairs.tsv" ]; then
-  for _ in 1 2 3 4 5; do cat corpus/en_fr/*.tsv; done | cat "$data/train.tsv" - > "$run-pairs.tmp"
+  for _ in 1 2 3; do cat corpus/en_fr/*.tsv; done | cat "$data/train.tsv" - > "$run-pairs.tmp"
   mv "$run-pairs.tmp" "$run-pairs.tsv"
 fi
 

@@ -177,7 +177,7 @@ def test_ranks_are_logistic_regression(balanced: bool) -> None:
     design = np.zeros((90, 9))
     for number, row in enumerate(rows):
         for rank, token in enumerate(row):
-            design[number, token] = (1.5 - rank / len(row)) / np.sqrt(len(row))
+            design[number, token] = (2 - rank / len(row)) / np.sqrt(len(row)) * 2 / 3
     weight = "balanced" if balanced else None
     model = LogisticRegression(C=STRENGTH, class_weight=weight, max_iter=5000, tol=1e-8)
     theirs = model.fit(design, classes.numpy()).predict_proba(design)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 ALPHA = 1.0  # of ridge regression
-STRENGTH = 30.0  # of logistic regression: the inverse of the L2 penalty
+STRENGTH = 100.0  # of logistic regression: the inverse of the L2 penalty
 
 
 class PositionWeights(nn.Module):
@@ -59,7 +59,7 @@ class RankWeights(nn.Module):
     r"""A number for each token and class, weighted by the token's rank; their mean is the score.
 
     .. math::
-        s = b + \frac{1}{\sqrt{n}} \sum_{t < n} \left(\tfrac{3}{2} - \tfrac{t}{n}\right) W_{x_t}
+        s = b + \frac{1}{\sqrt{n}} \sum_{t < n} \tfrac{2}{3} \left(2 - \tfrac{t}{n}\right) W_{x_t}
 
     Why beside the Transformer: which genes a cell expresses most says most about its type, and a
     few hundred cells suffice to learn it.
@@ -108,11 +108,11 @@ class RankWeights(nn.Module):
 
 
 def weights_of_ranks(real: Tensor) -> Tensor:
-    """From 3/2 (first token) to 1/2 (last), over the root of their number; 0 for padding.
+    """From 4/3 (first token) to 2/3 (last), over the root of their number; 0 for padding.
 
     Shape:
         real: (batch, seq_len), True = no padding -> (batch, seq_len)
     """
     length = real.sum(dim=1, keepdim=True)
     ranks = torch.arange(real.shape[1], device=real.device)
-    return (1.5 - ranks / length) * real / length.sqrt()
+    return (2 - ranks / length) * real / length.sqrt() * (2 / 3)
