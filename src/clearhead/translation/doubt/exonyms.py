@@ -26,7 +26,8 @@ _UNIT = re.compile(rf"(?<=\d)[ \u00a0]?({'|'.join(_UNITS)})\b")
 _SAME_START = 4  # letters that a country and its people share in French: Angleterre, anglais
 # By the gender of a country: the prepositions that it never has.
 _NEVER = {"m": "à|en|de", "f": "à|au|du", "vowel": "à|au|du|de", "p": "à|en|au|du", "0": "en|au|du"}
-_VOWEL = re.compile("[aeiouhàâéèêîôû]", re.IGNORECASE)
+_VOWEL = re.compile("[aeiouàâéèêîôû]|h(?!on)", re.IGNORECASE)  # de Hongrie, du Honduras
+_EITHER = frozenset({"Israel", "Haiti"})  # without an article: en Israël, en or à Haïti
 
 
 class Exonym(NamedTuple):
@@ -80,7 +81,7 @@ def _arrives(exonym: Exonym, words: str) -> bool:
 
 def _misplaced(exonym: Exonym, before: str) -> bool:
     """Whether it follows a preposition that it never has, or begins a sentence without article."""
-    never = _NEVER.get(exonym.kind)
+    never = "au|du" if exonym.english in _EITHER else _NEVER.get(exonym.kind)
     if never is None:
         return False
     return (not before and exonym.kind != "0") or bool(re.search(rf"\b(?:{never}) $", before))
