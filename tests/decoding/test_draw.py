@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clearhead.decoding.engine import SamplingOptions
@@ -51,6 +51,7 @@ def test_sampling_follows_the_bent_distribution() -> None:
     assert float(squares.sum()) < 31.3  # at most 11 degrees of freedom, 1 in 1,000
 
 
+@example(seed=4000, top_k=2, top_p=0.3, min_p=0.0, ties=True)
 @given(
     seed=st.integers(0, 2**31), top_k=st.integers(1, 40), top_p=st.sampled_from([1.0, 0.9, 0.3]),
     min_p=st.sampled_from([0.0, 0.1]), ties=st.booleans(),

@@ -105,12 +105,13 @@ def sample(logits: Tensor, options: SamplingOptions, points: Tensor) -> Tensor:
     """(rows, vocab) -> (rows,): apply the filters, then draw.
 
     With top_k, all tokens but the best k are left out first, so that the rest sorts and adds k
-    elements instead of the whole vocabulary. If ties would keep more than k, the whole
-    vocabulary is used.
+    elements instead of the whole vocabulary. If ties would keep more than k, or leave it to the
+    sort of top_p which of them stays, the whole vocabulary is used.
     """
     if 0 < options.top_k < logits.shape[1]:
         values, ids = logits.topk(options.top_k + 1, dim=1)
-        if not (values[:, -1] == values[:, -2]).any():
+        ties = values[:, 1:] == values[:, :-1]
+        if not (ties if options.top_p < 1 else ties[:, -1]).any():
             ids = ids[:, :-1].sort(dim=1).values
             chosen = draw(warped(logits.gather(1, ids), options), points)
             return ids.gather(1, chosen.unsqueeze(1)).squeeze(1)
