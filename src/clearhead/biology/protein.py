@@ -88,9 +88,9 @@ def contacts(attention: Floats, inner: slice) -> Floats:
 
     Shape: (layers, h, query, key) -> (positions, positions)
     """
-    heads = attention[:, :, inner, inner].reshape(-1, *attention[0, 0, inner, inner].shape)
-    total = np.zeros_like(heads[0])
-    for weights in heads:  # one after the other: a map of 8,000 residues takes 256 MB
+    heads = attention.reshape(-1, *attention.shape[2:])
+    total = np.zeros_like(heads[0, inner, inner])
+    for weights in heads[:, inner, inner]:  # one after the other, to hold few maps at a time
         pairs = weights + weights.T
         total += pairs - np.outer(pairs.sum(1), pairs.sum(0)) / pairs.sum()
     mean: Floats = total / len(heads)

@@ -1,12 +1,12 @@
 """Whether this processor multiplies bfloat16 faster than float32."""
 
-import time
+import timeit
 from functools import cache
 
 import torch
 
-ROWS, WIDTH = 512, 512  # of the product that is timed: about a millisecond on one core
-REPEATS = 5
+SIZE = 512  # of the matrices whose product is timed: about a millisecond on one core
+REPEATS = 6
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
@@ -29,12 +29,6 @@ def cpu_multiplies_bfloat16() -> bool:
 
 
 def time_of_product(dtype: torch.dtype) -> float:
-    """Seconds that a product of two matrices takes, the shortest of a few: other work disturbs."""
-    a, b = torch.ones(ROWS, WIDTH, dtype=dtype), torch.ones(WIDTH, WIDTH, dtype=dtype)
-    a @ b  # the first call prepares the kernel
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        a @ b
-        times.append(time.perf_counter() - start)
-    return min(times)
+    """Seconds for a product, the shortest: the first prepares the kernel, other work disturbs."""
+    a = torch.ones(SIZE, SIZE, dtype=dtype)
+    return min(timeit.repeat(lambda: a @ a, number=1, repeat=REPEATS))
