@@ -201,6 +201,14 @@ def test_a_model_in_training_translates_without_dropout_and_goes_back_to_trainin
         MODEL.eval()
 
 
+def test_a_part_in_eval_mode_stays_in_it_while_the_others_go_back_to_training() -> None:
+    model = make_model()
+    model.train().encoder.eval()
+    before = {name: module.training for name, module in model.named_modules()}
+    decode(model, random_sources(model, 3))
+    assert {name: module.training for name, module in model.named_modules()} == before
+
+
 def test_no_sources_no_translations() -> None:
     assert decode(MODEL, []) == []
 

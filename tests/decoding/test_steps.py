@@ -1,8 +1,10 @@
 """Decoding with a key-value cache gives what decoding the whole prefix gives."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -10,11 +12,18 @@ from torch import Tensor, nn
 
 from clearhead.blocks import (
     READABLE,
+    ActivatedFeedForwardBlock,
+    BiasedLayerNormalization,
     Decoder,
     DecoderBlock,
     FeedForwardBlock,
+    InputEmbeddings,
+    LayerNormalization,
+    LearnedPositions,
     MultiHeadAttentionBlock,
+    PlainEmbeddings,
     PositionalEncoding,
+    ResidualConnection,
     decoder_mask,
     padding_mask,
 )
@@ -24,7 +33,8 @@ from clearhead.errors import UserError
 from clearhead.fast import accelerate
 from clearhead.fast.accelerate import ON_GPU
 from clearhead.models import Transformer
-from tests.decoding.tiny import VARIANTS, make_marian, make_model, random_sources
+from clearhead.models.adapting import Adaptation, adapt
+from tests.decoding.tiny import VARIANTS, make_marian, make_model, random_sources, talkative
 
 SENTENCES, STEPS = 4, 21
 OPTIONS = [DecodingOptions(beam_size=1), DecodingOptions(beam_size=3, n_best=2)]
@@ -139,6 +149,10 @@ class OwnFeedForward(FeedForwardBlock):
         return super().forward(x)
 
 
+class NamedFeedForward(FeedForwardBlock):
+    """Overrides no method."""
+
+
 class SlowAttention(MultiHeadAttentionBlock):
     """Calls w_k and w_v twice, which a cache would not survive."""
 
@@ -167,6 +181,7 @@ class OwnDecoder(Decoder):
 def with_own_part(name: str) -> Transformer:
     parts = {
         "feed_forward": replace(READABLE, feed_forward=OwnFeedForward),
+        "named": replace(READABLE, feed_forward=NamedFeedForward),
         "attention": replace(READABLE, attention=SlowAttention),
         "positions": replace(READABLE, positions=OwnPositions),
     }
@@ -185,15 +200,113 @@ def with_own_part(name: str) -> Transformer:
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize(
-    "part", ["feed_forward", "attention", "positions", "decoder", "decoder_block", "instance"]
+    "part",
+    ["feed_forward", "named", "attention", "positions", "decoder", "decoder_block", "instance"],
 )
 def test_a_model_with_a_part_of_a_user_finds_the_same(part: str, options: DecodingOptions) -> None:
     model, plain = with_own_part(part), make_model()
     texts = random_sources(plain, 5)
     cached = isinstance(begin(model, torch.tensor([[5, 2]])), CachedSteps)
-    assert cached == (part == "feed_forward")
+    assert cached == (part == "named")
     found, expected = decode(model, texts, options), decode(plain, texts, options)
     assert [[h.ids for h in best] for best in found] == [[h.ids for h in b] for b in expected]
+
+
+class Distant(MultiHeadAttentionBlock):
+    """Attention whose scores fall with the distance of the positions (ALiBi, Press et al. 2021)."""
+
+    @staticmethod
+    def attention(*inputs: Any) -> tuple[Tensor, Tensor]:
+        query, key, value, mask, _ = inputs
+        distance = torch.arange(query.shape[-2])[:, None] - torch.arange(key.shape[-2])
+        scores = query @ key.transpose(-2, -1) - distance.abs()
+        weights = scores.masked_fill(~torch.as_tensor(mask), -1e9).softmax(-1)
+        return weights @ value, weights
+
+
+class Counted(MultiHeadAttentionBlock):
+    def split_heads(self, x: Tensor) -> Tensor:
+        return super().split_heads(running_mean(x))
+
+
+class Convolved(FeedForwardBlock):
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__(d_model, d_ff, dropout)
+        self.before = nn.Conv1d(d_model, d_model, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        padded = nn.functional.pad(x.transpose(1, 2), (2, 0))
+        return super().forward(self.before(padded).transpose(1, 2))
+
+
+class MeanNorm(LayerNormalization):
+    @staticmethod
+    def normalize(x: Tensor, alpha: Tensor, bias: Tensor, eps: float) -> Tensor:
+        return LayerNormalization.normalize(running_mean(x), alpha, bias, eps)
+
+
+class MeanResidual(ResidualConnection):
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return super().forward(running_mean(x), sublayer)
+
+
+class MeanEmbeddings(InputEmbeddings):
+    def forward(self, x: Tensor) -> Tensor:
+        return running_mean(super().forward(x))
+
+
+def running_mean(x: Tensor) -> Tensor:
+    """The mean of each position and those before it."""
+    return x.cumsum(dim=1) / torch.arange(1, x.shape[1] + 1)[:, None]
+
+
+CAUSAL = {
+    "attention": replace(READABLE, attention=Distant),
+    "split_heads": replace(READABLE, attention=Counted),
+    "feed_forward": replace(READABLE, feed_forward=Convolved),
+    "normalize": replace(READABLE, normalization=MeanNorm),
+    "residual": replace(READABLE, residual=MeanResidual),
+    "embeddings": replace(READABLE, embeddings=MeanEmbeddings),
+}
+
+
+@pytest.mark.parametrize("part", CAUSAL)
+@torch.no_grad()
+def test_a_part_that_looks_back_gives_what_its_forward_gives_for_all_positions(part: str) -> None:
+    model = talkative(Transformer.from_config(make_model().config, CAUSAL[part]))
+    src, tgt = sources(model), targets(model, SENTENCES)
+    assert_close(one_by_one(begin(model, src), tgt), at_once(model, src, tgt))
+
+
+@torch.no_grad()
+def test_a_model_whose_own_decode_was_replaced_is_decoded_by_it() -> None:
+    model = make_model()
+    src, tgt = sources(model), targets(model, SENTENCES)
+    original = model.decode
+    model.decode = lambda *inputs: running_mean(original(*inputs))  # type: ignore[method-assign]
+    assert_close(one_by_one(begin(model, src), tgt), at_once(model, src, tgt))
+
+
+POSITION_WISE = {
+    "gelu": replace(
+        READABLE, feed_forward=partial(ActivatedFeedForwardBlock, activation=nn.GELU())
+    ),
+    "norm": replace(READABLE, normalization=BiasedLayerNormalization),
+    "embeddings": replace(READABLE, embeddings=PlainEmbeddings),
+    "positions": replace(READABLE, positions=LearnedPositions),
+    "torch": replace(READABLE, normalization=nn.LayerNorm),
+}
+
+
+@pytest.mark.parametrize("part", POSITION_WISE)
+@torch.no_grad()
+def test_variants_and_adapters_keep_the_cache(part: str) -> None:
+    model = Transformer.from_config(make_model().config, POSITION_WISE[part])
+    model = talkative(adapt(accelerate(model), Adaptation(rank=2)))
+    src, tgt = sources(model), targets(model, SENTENCES)
+    steps = begin(model, src)
+    assert isinstance(steps, CachedSteps)
+    assert_close(one_by_one(steps, tgt), at_once(model, src, tgt))
 
 
 def test_decoding_without_a_cache_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -202,7 +315,7 @@ def test_decoding_without_a_cache_is_logged_once(caplog: pytest.LogCaptureFixtur
         for source in random_sources(model, 3):
             decode(model, [source])
     (message,) = caplog.messages
-    assert message.startswith("SlowAttention has its own forward")
+    assert message.startswith("SlowAttention has its own formula")
 
 
 @torch.no_grad()

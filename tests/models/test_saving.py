@@ -11,9 +11,11 @@ import safetensors
 import torch
 from safetensors.torch import load_file
 
-from clearhead.blocks import READABLE, FeedForwardBlock
+from clearhead.blocks import ACTIVATIONS, READABLE, ActivatedFeedForwardBlock, FeedForwardBlock
 from clearhead.errors import UserError
+from clearhead.fast.accelerate import LEAF_OPERATIONS, accelerate
 from clearhead.models import Transformer, TransformerConfig, weights
+from clearhead.training.trainer import checkpoint_layers
 
 
 def small(tie: bool = True, norm: str = "pre") -> Transformer:
@@ -102,6 +104,36 @@ def test_a_learners_part_is_loaded_into(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     loaded = Transformer.from_pretrained(tmp_path, replace(READABLE, feed_forward=Mine))
     assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
+def with_gelu(d_model: int, d_ff: int, dropout: float) -> ActivatedFeedForwardBlock:
+    return ActivatedFeedForwardBlock(d_model, d_ff, dropout, ACTIVATIONS["gelu"])
+
+
+def test_saving_a_model_with_other_parts_warns_once_that_they_are_needed_to_load_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = replace(READABLE, feed_forward=with_gelu)
+    model = Transformer.from_config(small().config, parts)
+    small().save_pretrained(tmp_path)
+    assert not caplog.messages
+    for _ in range(2):
+        model.save_pretrained(tmp_path)
+    (message,) = caplog.messages
+    assert message.startswith("encoder.layers.0.feed_forward_block is a ActivatedFeedForwardBlock")
+    assert "from_pretrained(directory, parts)" in message
+    loaded = Transformer.from_pretrained(tmp_path, parts)
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
+def test_what_training_changes_in_a_model_is_saved_without_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = accelerate(small(), LEAF_OPERATIONS)
+    checkpoint_layers(model.encoder, model.decoder)
+    before = torch.get_rng_state()
+    model.save_pretrained(tmp_path)
+    assert not caplog.messages and torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])

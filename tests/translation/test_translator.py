@@ -1,5 +1,6 @@
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhead.blocks import READABLE, InputEmbeddings, PlainEmbeddings
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine, decode
 from clearhead.decoding.choice import EngineName
 from clearhead.decoding.readable import ensemble
@@ -129,6 +131,32 @@ def test_one_string_instead_of_a_list_is_an_error() -> None:
 def test_a_tokenizer_of_another_model_is_refused() -> None:
     with pytest.raises(UserError, match="of different models"):
         Translator(make_model(), parts()[1])
+
+
+class Unscaled(InputEmbeddings):
+    """Has the parameters of its base class and computes something else."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.embedding(x)
+
+
+@pytest.mark.parametrize("part", [PlainEmbeddings, Unscaled])
+def test_a_model_with_other_parts_is_translated_with_them(
+    part: type[InputEmbeddings], caplog: pytest.LogCaptureFixture
+) -> None:
+    model, tokenizer = parts()
+    other = Transformer.from_config(model.config, replace(READABLE, embeddings=part))
+    other.load_state_dict(model.state_dict())
+    caplog.set_level(logging.INFO)
+    found = Translator(other, tokenizer)
+    assert isinstance(found.engine, ReadableEngine)
+    reason = f"src_embed is a {part.__name__}, not the InputEmbeddings of the library's model"
+    assert caplog.messages == [f"readable, float32: {reason}"]
+    (best,) = found.engine.decode([[5, 6, 2]], DecodingOptions(n_best=1))
+    written = [*best[0].ids, *[tokenizer.eos_id] * best[0].finished]
+    assert best[0].score == pytest.approx(true_score(other, [5, 6, 2], written), abs=1e-4)
+    with pytest.raises(UserError, match=rf"^the native engine cannot run this: {reason}; give"):
+        Translator(other, tokenizer, engine="native")
 
 
 class TestFromPretrained:

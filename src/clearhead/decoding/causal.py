@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from clearhead.decoding.precision import Precision, in_precision
 from clearhead.decoding.steps import (
     ContinuedPositions,
+    method,
     report_no_cache,
     shallow_copy,
     uncacheable_part,
@@ -66,8 +67,8 @@ class CausalEngine:
 
 def begin(model: Gpt) -> CausalSteps:
     """With a cache, if all parts of the model are known to allow it."""
-    part = uncacheable_part(model.decoder, model.positions)
-    if part is None and type(model).forward is Gpt.forward:
+    part = uncacheable_part(model.decoder, model.embed, model.positions)
+    if part is None and method(model, "forward") is Gpt.forward:
         return CachedCausalSteps(model)
     report_no_cache(type(part or model).__name__)
     return UncachedCausalSteps(model)

@@ -89,13 +89,17 @@ def decode(
 
 @contextmanager
 def in_eval_mode(model: nn.Module) -> Iterator[None]:
-    """Without dropout; a model in training mode returns to it afterwards."""
-    was_training = model.training
+    """Without dropout; afterwards each module is in the mode in which it was.
+
+    The mode belongs to the model: train it in no other thread meanwhile.
+    """
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         yield
     finally:
-        model.train(was_training)
+        for module, was_training in modes:
+            module.training = was_training
 
 
 def batches_by_tokens(

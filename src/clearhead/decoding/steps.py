@@ -11,28 +11,44 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import (
+    ActivatedFeedForwardBlock,
+    BiasedLayerNormalization,
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
+    FeedForwardBlock,
+    InputEmbeddings,
+    LayerNormalization,
+    LowRankLinear,
     MultiHeadAttentionBlock,
+    PlainEmbeddings,
+    PostNormResidualConnection,
+    ResidualConnection,
     look_ahead_mask,
     padding_mask,
 )
 from clearhead.errors import UserError
+from clearhead.fast.accelerate import fused_normalize, kernel_attention
+from clearhead.fast.dropout import CheapDropout
 from clearhead.models import Transformer
 
 Module = TypeVar("Module", bound=nn.Module)
 SELF, CROSS = "self_attention_block", "cross_attention_block"
 
-# Forwards that pass on new positions only, and call w_k and w_v once each. Whether a forward
-# written by a user does so is not known.
-CACHEABLE = {
-    Decoder.forward,
-    DecoderBlock.forward,
-    Encoder.forward,
-    EncoderBlock.forward,
-    MultiHeadAttentionBlock.forward,
+# Parts that compute each position from that position alone, and attention, which calls w_k and w_v
+# once each. Whether a method written by a user does so is not known.
+PARTS = (
+    Decoder, DecoderBlock, Encoder, EncoderBlock, MultiHeadAttentionBlock, FeedForwardBlock,
+    ActivatedFeedForwardBlock, ResidualConnection, PostNormResidualConnection, LayerNormalization,
+    BiasedLayerNormalization, InputEmbeddings, PlainEmbeddings, LowRankLinear, CheapDropout,
+    nn.Dropout, nn.Embedding, nn.GELU, nn.Identity, nn.LayerNorm, nn.Linear, nn.ModuleList,
+    nn.ReLU, nn.Sequential, nn.SiLU,
+)  # fmt: skip
+METHODS = ("forward", "attention", "split_heads", "join_heads", "normalize")
+CACHEABLE = {getattr(part, name, None) for part in PARTS for name in METHODS} | {
+    kernel_attention,
+    fused_normalize,
 }
 logger = logging.getLogger(__name__)
 
@@ -116,13 +132,21 @@ class Cache(NamedTuple):
             projection.select(rows)
 
 
-def uncacheable_part(decoder: nn.Module, positions: nn.Module) -> nn.Module | None:
-    """The first part whose forward, of its class or its own, may not work with a cache; or None."""
-    for part in _parts(decoder):
-        if vars(part).get("forward", type(part).forward) not in CACHEABLE:
+def uncacheable_part(
+    decoder: nn.Module, embeddings: nn.Module, positions: nn.Module
+) -> nn.Module | None:
+    """The first part with a method, of its class or its own, that may not work with a cache."""
+    for part in (*decoder.modules(), *embeddings.modules()):
+        if not all(method(part, name) in CACHEABLE for name in METHODS):
             return part
     starts = "start" in inspect.signature(positions.forward).parameters
     return None if starts else positions
+
+
+def method(part: nn.Module, name: str) -> object:
+    """What a module calls by this name: of its own, or of its class; None if there is nothing."""
+    found = vars(part).get(name, getattr(type(part), name, None))
+    return kernel_attention if getattr(found, "func", None) is kernel_attention else found
 
 
 def with_cache(decoder: Module) -> tuple[Module, Cache]:
@@ -162,14 +186,6 @@ def _remember(
 
 def _layers(decoder: nn.Module) -> list[nn.Module]:
     return list(cast(nn.ModuleList, decoder.layers))
-
-
-def _parts(decoder: nn.Module) -> Iterator[nn.Module]:
-    """The decoder, then each layer and its attention blocks."""
-    yield decoder
-    for layer in _layers(decoder):
-        yield layer
-        yield from (child for name, child in layer.named_children() if name in (SELF, CROSS))
 
 
 class Steps(Protocol):
@@ -255,8 +271,8 @@ def begin(model: Transformer, src: Tensor) -> Steps:
     Raises:
         UserError: the encoder output is not finite.
     """
-    part = uncacheable_part(model.decoder, model.tgt_pos)
-    if part is None and type(model).decode is Transformer.decode:
+    part = uncacheable_part(model.decoder, model.tgt_embed, model.tgt_pos)
+    if part is None and method(model, "decode") is Transformer.decode:
         return CachedSteps(model, src)
     report_no_cache(type(part or model).__name__)
     return UncachedSteps(model, src)
@@ -292,7 +308,7 @@ def widened(x: Tensor) -> Tensor:
 def report_no_cache(part: str) -> None:
     """Log once for each kind of part why decoding is slower."""
     logger.warning(
-        "%s has its own forward, so decoding runs without a key-value cache: each step "
+        "%s has its own formula, so decoding runs without a key-value cache: each step "
         "computes the whole prefix again, which is slower",
         part,
     )

@@ -1,8 +1,67 @@
-"""A model as a tree: its modules, the shape of each weight, and the number of parameters."""
+"""A model as a tree of modules: printed, with shapes and parameters, and compared with another."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from clearhead.fast.dropout import CheapDropout
+
+# What a module computes with, beside its weights and the modules in it.
+SETTINGS = ("d_model", "h", "eps", "activation", "max_norm")
+
+
+class Uninitialized(TorchFunctionMode):
+    """Within, weights are allocated but not initialized: a shape needs no values."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if getattr(func, "__name__", "") in ("normal_", "uniform_", "kaiming_uniform_"):
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def difference(model: nn.Module, expected: nn.Module) -> str:
+    """The first part of a model that computes something else than in `expected`; empty if none.
+
+    Names, classes, settings and shapes are compared, weights are not. Heads are left out: they
+    read hidden states. `CheapDropout` counts as the dropout that it replaces.
+    """
+    found, wanted = _named_parts(model), _named_parts(expected)
+    for name, module in found.items():
+        if other := _other(module, wanted.get(name)):
+            return f"{name}{other}"
+    return next((f"{name} is missing" for name in wanted if name not in found), "")
+
+
+def _named_parts(model: nn.Module) -> dict[str, nn.Module]:
+    parts = {name: module for name, module in model.named_modules() if name}
+    return {name: module for name, module in parts.items() if name.split(".")[0] != "heads"}
+
+
+def _other(module: nn.Module, wanted: nn.Module | None) -> str:
+    """What is different, to be read after the module's name; empty if nothing is."""
+    kind = nn.Dropout if type(module) is CheapDropout else type(module)
+    if wanted is None:
+        return f", a {kind.__name__}, is not part of the library's model"
+    if kind is not type(wanted):
+        return f" is a {kind.__name__}, not the {type(wanted).__name__} of the library's model"
+    for setting in SETTINGS:
+        value, own = getattr(wanted, setting, None), getattr(module, setting, None)
+        if own != value:
+            shown = [getattr(one, "__name__", one) for one in (own, value)]
+            return f" has {setting}={shown[0]}, not {shown[1]}"
+    shapes = {name: tuple(weight.shape) for name, weight in wanted.named_parameters(recurse=False)}
+    for name, weight in module.named_parameters(recurse=False):
+        if tuple(weight.shape) not in (shapes.get(name), (1,)):  # a norm may have one alpha in all
+            return f".{name} has shape {tuple(weight.shape)}, not {shapes.get(name)}"
+    return ""
 
 
 def tree(model: nn.Module) -> str:

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clearhead import blocks
+from clearhead.fast.accelerate import fused_normalize, kernel_attention
+from clearhead.models.architecture import Uninitialized, difference
 from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
 from clearhead.models.gpt import Gpt
-from clearhead.models.marian import MarianConfig
+from clearhead.models.marian import Marian
 from clearhead.models.stack import StackConfig
 from clearhead.models.transformer import Transformer
 from clearhead.native.model import NativeModel
@@ -25,40 +27,30 @@ Array = NDArray[np.float32]
 def unsupported(model: nn.Module) -> str:
     """Why the native engine does not run this model; empty if it does.
 
-    It computes what the library's own block classes compute. A subclass, a hook or an adapter
-    may compute anything, so such a model is left to the readable engine.
+    It computes what a model of `from_config` computes. One with another part, setting, method or
+    hook may compute anything, so it is left to the readable engine.
     """
     device = next(model.parameters()).device
     if device.type != "cpu":
         return f"the model is on {device}"
+    if type(model) not in FAMILIES:
+        return f"the model is a {type(model).__name__}, not one of the library's own models"
     for name, module in model.named_modules():
-        if type(module) not in KNOWN and not _is_ours(module):
-            return f"{name} is a {type(module).__name__}, not one of the library's own blocks"
         if module._forward_hooks or module._forward_pre_hooks:
-            return f"{name} has hooks"
+            return f"{name or 'the model'} has hooks"
+        if method := _replaced_method(module):
+            return f"{name or 'the model'} has its own {method}"
+    with Uninitialized():
+        return difference(model, cast(Any, type(model)).from_config(model.config))
+
+
+def _replaced_method(module: nn.Module) -> str:
+    """The first method that was replaced in this module alone, other than by `accelerate`."""
+    for name, value in vars(module).items():
+        is_fast = getattr(value, "func", value) in (kernel_attention, fused_normalize)
+        if callable(getattr(type(module), name, None)) and not is_fast:
+            return name
     return ""
-
-
-KNOWN: frozenset[type] = frozenset(
-    {
-        blocks.ActivatedFeedForwardBlock, blocks.BiasedLayerNormalization, blocks.Classifier,
-        blocks.Decoder, blocks.DecoderBlock, blocks.Encoder, blocks.EncoderBlock,
-        blocks.FeedForwardBlock, blocks.HalvedPositionalEncoding, blocks.InputEmbeddings,
-        blocks.LayerNormalization, blocks.LearnedPositions, blocks.MaskedLanguageHead,
-        blocks.MultiHeadAttentionBlock, blocks.PlainEmbeddings, blocks.Pooler,
-        blocks.PositionalEncoding, blocks.PostNormResidualConnection, blocks.ProjectionLayer,
-        blocks.ResidualConnection, blocks.RotaryMultiHeadAttentionBlock, blocks.RotaryPositions,
-        blocks.TiedProjection, blocks.TokenDropoutEmbeddings,
-        nn.Dropout, nn.Embedding, nn.Identity, nn.Linear, nn.ModuleDict, nn.ModuleList,
-        nn.Sequential,
-    }
-)  # fmt: skip
-
-
-def _is_ours(module: nn.Module) -> bool:
-    """The models themselves, and the accelerated versions of blocks, which compute the same."""
-    package = type(module).__module__.split(".")[:2]
-    return package in (["clearhead", "models"], ["clearhead", "fast"])
 
 
 def arrays_of(model: nn.Module) -> dict[str, Array]:
@@ -80,18 +72,18 @@ Parts = tuple[ModelSizes, Mapping[str, Array], Tables]
 
 def _translator(model: Transformer) -> Parts:
     config, tensors = model.config, arrays_of(model)
-    marian = isinstance(config, MarianConfig)
+    marian = model if isinstance(model, Marian) else None
     pre = config.norm == "pre"
     sizes = ModelSizes(
         d_model=config.d_model, h=config.h, d_ff=config.d_ff,
         encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers,
         src_vocab=config.src_vocab_size, tgt_vocab=config.tgt_vocab_size,
         src_len=config.src_seq_len, tgt_len=config.tgt_seq_len, cross=True,
-        pre_norm=pre, final_norm=pre, biased_norm=marian,
-        activation=config.activation if isinstance(config, MarianConfig) else "relu",
+        pre_norm=pre, final_norm=pre, biased_norm=marian is not None,
+        activation=marian.config.activation if marian else "relu",
         eps=_eps(model), pad_id=config.pad_id, bos_id=config.bos_id, eos_id=config.eos_id,
     )  # fmt: skip
-    scaled = not isinstance(config, MarianConfig) or config.scale_embedding
+    scaled = marian is None or marian.config.scale_embedding
     factor = np.float32(config.d_model**0.5 if scaled else 1.0)
     src = tensors["src_embed.embedding.weight"] * factor
     tgt = tensors["tgt_embed.embedding.weight"]
@@ -129,7 +121,7 @@ def _esm(model: Esm) -> Parts:
 
 
 FAMILIES: dict[type, Callable[..., Parts]] = {
-    Transformer: _translator, Gpt: _gpt, Bert: _bert, Esm: _esm,
+    Transformer: _translator, Marian: _translator, Gpt: _gpt, Bert: _bert, Esm: _esm,
 }  # fmt: skip
 
 
@@ -151,7 +143,7 @@ def _rotary(model: Esm) -> Array:
 
 
 def _projection(tensors: Mapping[str, Array], name: str) -> dict[str, Array]:
-    parts = ("weight", "bias")
+    parts = [part for part in ("weight", "bias") if f"{name}.{part}" in tensors]
     return {f"projection.{part}": tensors[f"{name}.{part}"] for part in parts}
 
 

@@ -1,5 +1,7 @@
 """The Transformer of the paper's figure 1, assembled from `clearhead.blocks`."""
 
+import logging
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -10,8 +12,10 @@ from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBl
 from clearhead.blocks.checks import check_decode, check_ids
 from clearhead.errors import UserError
 from clearhead.models import weights
-from clearhead.models.architecture import tree
+from clearhead.models.architecture import Uninitialized, difference, tree
 from clearhead.models.config import TransformerConfig, check_memory
+
+logger = logging.getLogger(__name__)
 
 
 class Transformer(nn.Module):
@@ -119,7 +123,10 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path, parts: Parts = READABLE) -> Self:
-        """Load config.json and model.safetensors (float32), ready to translate (eval mode)."""
+        """Load config.json and model.safetensors (float32), ready to translate (eval mode).
+
+        The files do not name the parts; give those of the saved model.
+        """
         weights.refuse_a_file(Path(directory))
         config = TransformerConfig.load(Path(directory) / "config.json")
         weights.check_size(config, Path(directory) / "model.safetensors")
@@ -129,13 +136,20 @@ class Transformer(nn.Module):
         return model.eval()
 
     def save_pretrained(self, directory: str | Path, dtype: torch.dtype | None = None) -> None:
-        """Write config.json and model.safetensors, in `dtype` if given."""
+        """Write config.json and model.safetensors, in `dtype` if given.
+
+        A warning is logged if the model has other parts than `READABLE`, since config.json does
+        not name them: `from_pretrained` needs them as an argument.
+        """
         if not hasattr(self, "config"):
             raise UserError(
                 "this Transformer was assembled by hand and has no configuration to save; "
                 "create it with build_transformer or Transformer.from_config"
             )
         weights.save(self, self.config.to_json(), Path(directory), dtype)
+        with Uninitialized():
+            if part := difference(self, Transformer._assemble(self.config, READABLE)):
+                _warn_of_parts(part)
 
     def __repr__(self) -> str:
         return tree(self)
@@ -212,6 +226,16 @@ def initialize(model: Transformer) -> None:
     for embed in (model.src_embed, model.tgt_embed):
         nn.init.normal_(embed.get_parameter("embedding.weight"), std=model.config.d_model**-0.5)
     nn.init.zeros_(model.projection_layer.get_parameter("proj.bias"))
+
+
+@cache
+def _warn_of_parts(part: str) -> None:
+    """Log once for each difference, since training saves often."""
+    logger.warning(
+        "%s, and config.json does not say so: load the saved model with "
+        "Transformer.from_pretrained(directory, parts)",
+        part,
+    )
 
 
 def tie_weights(model: Transformer) -> None:

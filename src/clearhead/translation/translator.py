@@ -43,11 +43,11 @@ class Translator:
 
     `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
     native engine where it can compute the model. The native engine copies the weights when the
-    translator is made. `doubt_threshold` is the score per token below which a translation is
-    doubtful (`clearhead.translation.doubt`); a model directory may hold its own. With
-    `check_copies` a sentence is searched for a second time if its translation lacks a name, number,
-    URL, code or emoji (`clearhead.translation.copying`); it is set for the shipped translator, and
-    useful for others from English into French.
+    translator is made. A given model stays in eval mode. `doubt_threshold` is the score per token
+    below which a translation is doubtful (`clearhead.translation.doubt`); a model directory may
+    hold its own. With `check_copies` a sentence is searched for a second time if its translation
+    lacks a name, number, URL, code or emoji (`clearhead.translation.copying`); it is set for the
+    shipped translator, and useful for others from English into French.
     """
 
     def __init__(

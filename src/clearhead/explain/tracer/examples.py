@@ -1,37 +1,20 @@
 """Two traces for the command line: of a model of given sizes, and of one sentence."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from clearhead.blocks import look_ahead_mask
 from clearhead.explain.attention import sentence_pair
 from clearhead.explain.tracer.tracing import Trace, trace
 from clearhead.models import Transformer, TransformerConfig
+from clearhead.models.architecture import Uninitialized
 from clearhead.translation import Translator
 from clearhead.translation.loading import load_translator
 
 _FEW_TOKENS = 2048  # a pass over so few tokens takes a moment even on the CPU
-
-
-class _Uninitialized(TorchFunctionMode):
-    """Weights are allocated but not initialized: a shape needs no values."""
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        if getattr(func, "__name__", "") in ("normal_", "uniform_", "kaiming_uniform_"):
-            return args[0] if args else (kwargs or {})["tensor"]
-        return func(*args, **(kwargs or {}))
 
 
 def trace_sizes(config: TransformerConfig, batch: int, src_len: int, tgt_len: int) -> Trace:
@@ -43,7 +26,7 @@ def trace_sizes(config: TransformerConfig, batch: int, src_len: int, tgt_len: in
     few = batch * (src_len + tgt_len) <= _FEW_TOKENS
     # An explicit device is looked up at every operation, which costs a fifth of the time.
     with nullcontext() if few else torch.device("meta"), torch.inference_mode():
-        with _Uninitialized():
+        with Uninitialized():
             model = Transformer.from_config(config).eval()
         src, tgt, masks = _inputs(batch, src_len, tgt_len)
         return trace(model, src, tgt, *masks)
