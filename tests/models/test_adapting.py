@@ -93,6 +93,33 @@ def test_twice_is_once_too_often() -> None:
     adapt(merge(model), Adaptation(2, 4.0))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_parameters_of_a_merged_model_are_trained(kind: str) -> None:
+    model = KINDS[kind]()
+    expected = count_trained(model)
+    assert count_trained(merge(adapt(model, Adaptation(2, 4.0)))) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_a_model_of_another_data_type_can_be_adapted(dtype: torch.dtype) -> None:
+    model, ids = KINDS["bert"]().eval().to(dtype), texts()
+    before = model(ids)
+    assert torch.equal(adapt(model, Adaptation(2, 4.0))(ids), before)
+
+
+@pytest.mark.parametrize("rank", [0, -3, 13])
+def test_a_refused_rank_leaves_the_model_as_it_was(rank: int) -> None:
+    model = KINDS["gpt"]()
+    with pytest.raises(UserError, match=f"rank={rank}"):
+        adapt(model, Adaptation(rank))
+    assert all(p.requires_grad for p in model.parameters()) and not list(adapted_parts(model))
+
+
+def test_a_rank_below_one_is_refused_before_there_is_a_model() -> None:
+    with pytest.raises(UserError, match=r"rank=0 .* at least 1"):
+        Adaptation(0)
+
+
 @pytest.mark.parametrize("projections", [("w_q", "w_x"), ()])
 def test_what_cannot_be_adapted_is_named(projections: tuple[str, ...]) -> None:
     with pytest.raises(UserError, match="choose from w_q, w_k, w_v, w_o"):

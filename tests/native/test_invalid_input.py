@@ -1,6 +1,8 @@
 """What cannot be computed is one line that says what is wrong and what to do."""
 
+import copy
 import dataclasses
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -276,3 +278,10 @@ def test_a_missing_library_names_the_readable_engine(tmp_path: Path) -> None:
 def test_a_library_of_another_processor_names_the_readable_engine(tmp_path: Path) -> None:
     (tmp_path / "_native.so").write_bytes(b"\x7fELF of nothing")
     complains(lambda: library(tmp_path / "_native.so"), "no compiled engine", "--engine readable")
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.deepcopy])
+def test_packed_weights_belong_to_one_process(duplicate: Callable[[object], object]) -> None:
+    model = translator()
+    engine = NativeEngine(model.config, native_model(model))
+    complains(lambda: duplicate(engine), "cannot be pickled or copied; load the model again")

@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from clearhead.blocks.checks import check_integers
@@ -37,8 +38,9 @@ class InputEmbeddings(nn.Module):
 
     def _check_ids(self, x: Tensor) -> None:
         check_integers("x", x)
-        # Reading the ids would make a GPU wait; its own assertion names the index.
-        if x.device.type != "cpu" or x.numel() == 0:
+        # Reading the ids would make a GPU wait; its own assertion names the index. A compiled
+        # graph cannot branch on values.
+        if x.device.type != "cpu" or x.numel() == 0 or torch.compiler.is_compiling():
             return
         low, high = x.aminmax()
         if low < 0 or high >= self.vocab_size:

@@ -53,6 +53,10 @@ def as_boolean(mask: Tensor) -> Tensor:
     if not mask.is_floating_point():
         return mask != 0
     ones, zeros = mask == 1, mask == 0
+    if torch.compiler.is_compiling():  # a compiled graph cannot branch on values
+        valid = (ones | zeros).all() | (zeros | (mask <= HIDDEN)).all()
+        torch._assert_async(valid, "expected a mask of booleans, 0 and 1, or 0 and -inf")
+        return torch.where(ones.any(), ones, zeros)
     if ones.any() and (ones | zeros).all():
         return ones
     if not (zeros | (mask <= HIDDEN)).all():

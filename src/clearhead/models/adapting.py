@@ -7,7 +7,7 @@ from typing import TypeVar
 from torch import nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock
-from clearhead.blocks.variants.low_rank import LowRankLinear
+from clearhead.blocks.variants.low_rank import LowRankLinear, check_rank
 from clearhead.errors import UserError
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -22,7 +22,7 @@ class Adaptation:
     (Hu et al. 2021, section 7.1).
 
     Raises:
-        UserError: a projection that attention does not have.
+        UserError: a rank below 1, or a projection that attention does not have.
     """
 
     rank: int = 8
@@ -31,6 +31,8 @@ class Adaptation:
     projections: tuple[str, ...] = ("w_q", "w_v")
 
     def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise UserError(f"rank={self.rank} is too small; give at least 1, 8 for example")
         unknown = [name for name in self.projections if name not in PROJECTIONS]
         if unknown or not self.projections:
             named = repr(unknown[0]) if unknown else "none at all"
@@ -46,29 +48,34 @@ def adapt(model: Model, how: Adaptation) -> Model:
     Its outputs are the same to the last bit until the first step of training.
 
     Raises:
-        UserError: the model is adapted already, or has no attention.
+        UserError: the model is adapted already, has no attention, or its matrices are too small
+            for the rank; then it stays as it was.
     """
     blocks = list(_attentions(model))
     if not blocks:
         raise UserError(f"a {type(model).__name__} has no attention to adapt; train it whole")
     if any(isinstance(module, LowRankLinear) for module in model.modules()):
         raise UserError("the model is adapted already; merge it before you adapt it again")
+    chosen = [(block, name) for block in blocks for name in how.projections]
+    for block, name in chosen:
+        check_rank(how.rank, getattr(block, name))
     model.requires_grad_(False)
-    for block in blocks:
-        for name in how.projections:
-            wide = getattr(block, name)
-            narrow = LowRankLinear(wide, how.rank, how.alpha, how.dropout)
-            setattr(block, name, narrow.train(block.training))
+    for block, name in chosen:
+        narrow = LowRankLinear(getattr(block, name), how.rank, how.alpha, how.dropout)
+        setattr(block, name, narrow.train(block.training))
     return model
 
 
 def merge(model: Model) -> Model:
-    """Add what was learned to the matrices themselves, in place: an ordinary model again."""
+    """Add what was learned to the matrices themselves, in place.
+
+    The result is an ordinary model again, and all its parameters are trainable.
+    """
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, LowRankLinear):
                 setattr(module, name, child.merged())
-    return model
+    return model.requires_grad_()
 
 
 def adapted_parts(model: nn.Module) -> Iterator[tuple[str, LowRankLinear]]:

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator, Mapping
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,12 @@ class NativeModel:
         if getattr(self, "handle", None):
             self.library.clearhead_model_free(self.handle)
             self.handle = 0
+
+    def __reduce__(self) -> NoReturn:
+        raise UserError(
+            "the weights of the native engine cannot be pickled or copied; load the model "
+            "again, in each process that uses it"
+        )
 
     def _check_tables(self, tables: Tables) -> None:
         """Tokens of a vocabulary need an embedding and positions."""

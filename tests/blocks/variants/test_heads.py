@@ -86,3 +86,10 @@ def test_the_number_format_stays(dtype: torch.dtype) -> None:
     ids = torch.tensor([[3, MASK, 5]])
     embed = TokenDropoutEmbeddings(D_MODEL, VOCAB, MASK).to(dtype)
     assert embed(ids, padding_mask(ids, PAD)).dtype == dtype
+
+
+def test_a_sequence_of_masks_or_of_padding_is_zero() -> None:
+    ids = torch.tensor([[MASK, MASK, PAD], [PAD, PAD, PAD], [MASK, 4, MASK]])
+    found, table = esm(ids)
+    assert found[:2].eq(0).all()
+    torch.testing.assert_close(found[2, 1], table[4] * (1 - 0.12) / (1 - 2 / 3))

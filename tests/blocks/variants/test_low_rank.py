@@ -73,5 +73,15 @@ def test_a_begins_as_a_linear_layer_does_and_b_at_zero() -> None:
 
 @pytest.mark.parametrize("rank", [0, -1, 8])
 def test_a_rank_that_is_no_economy_is_refused(rank: int) -> None:
-    with pytest.raises(UserError, match=r"rank=.* 11 by 7; give one from 1 to 7"):
+    with pytest.raises(UserError, match=r"rank=.* 11 by 7; give one from 1 to 7$"):
         LowRankLinear(nn.Linear(7, 11), rank, 1.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_the_update_is_of_the_data_type_of_the_matrix(dtype: torch.dtype) -> None:
+    part = LowRankLinear(nn.Linear(7, 11, dtype=dtype), 3, 5.0)
+    nn.init.normal_(part.up.weight)
+    x = torch.randn(2, 5, 7, dtype=dtype)
+    close = {"atol": 1e-12, "rtol": 0} if dtype == torch.float64 else {"atol": 0.1, "rtol": 0.1}
+    assert {p.dtype for p in part.merged().parameters()} == {part(x).dtype} == {dtype}
+    torch.testing.assert_close(part.merged()(x), part(x), **close)

@@ -80,12 +80,41 @@ def test_weights_are_recorded_unless_switched_off() -> None:
     torch.testing.assert_close(block.attention_scores.sum(-1).min(), torch.tensor(1.0).double())
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_angles_are_computed_in_float32(dtype: torch.dtype) -> None:
     x = torch.ones(1, 1, 2000, D_K, dtype=dtype)
     found = RotaryPositions(D_K)(x)
     exact = RotaryPositions(D_K)(x.float())
     assert found.dtype == dtype and torch.equal(found, exact.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_conversion_of_the_model_does_not_round_the_frequencies(dtype: torch.dtype) -> None:
+    x = torch.randn(1, 1, 1000, 32)
+    expected = RotaryPositions(32)(x)
+    assert torch.equal(RotaryPositions(32).to(dtype)(x), expected)
+    assert torch.equal(torch.nn.Sequential(RotaryPositions(32)).type(dtype)(x), expected)
+
+
+def test_frequencies_move_between_devices_and_are_loaded() -> None:
+    rotary = RotaryPositions(D_K)
+    empty = RotaryPositions(D_K).to("meta", torch.bfloat16)
+    assert empty.frequencies.is_meta
+    empty.to_empty(device="cpu").load_state_dict(rotary.state_dict())
+    assert torch.equal(empty.frequencies, rotary.frequencies)
+
+
+def test_in_float64_gradients_are_those_of_differences() -> None:
+    block = attention(RotaryPositions(D_K))
+    x = torch.randn(1, 5, H * D_K, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: block(x, x, x, look_ahead_mask(5)), (x,))
+
+
+@pytest.mark.parametrize("width", [2, D_K // 2, 2 * D_K])
+def test_vectors_of_another_width_are_refused(width: int) -> None:
+    x = torch.randn(BATCH, LENGTH, H * D_K, dtype=torch.float64)
+    with pytest.raises(UserError, match=rf"{LENGTH}, {D_K}\) .* last dimension is {width}"):
+        attention(RotaryPositions(width))(x, x, x)
 
 
 def test_an_odd_width_has_no_pairs() -> None:

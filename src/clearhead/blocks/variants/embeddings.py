@@ -53,8 +53,9 @@ class TokenDropoutEmbeddings(PlainEmbeddings):
         """Look up the rows, set masked ones to zero, rescale."""
         real = mask[:, 0, 0]  # (batch, seq_len)
         masked = x == self.mask_id
-        share = masked.sum(dim=1) / real.sum(dim=1)  # (batch,)
-        factor = (1 - MASKED_IN_TRAINING) / (1 - share)
+        share = masked.sum(dim=1) / real.sum(dim=1).clamp(min=1)  # (batch,)
+        # Where all tokens are masked, the factor has no effect; it must only be finite.
+        factor = (1 - MASKED_IN_TRAINING) / (1 - share.masked_fill(share == 1, 0.0))
         embedded = super().forward(x).masked_fill(masked.unsqueeze(-1), 0.0)
         scaled = (embedded * factor[:, None, None]).to(embedded.dtype)
         return scaled * real.unsqueeze(-1)

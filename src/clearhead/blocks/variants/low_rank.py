@@ -30,17 +30,12 @@ class LowRankLinear(nn.Module):
 
     def __init__(self, linear: nn.Linear, rank: int, alpha: float, dropout: float = 0.0) -> None:
         super().__init__()
-        narrow = min(linear.in_features, linear.out_features)
-        if not 1 <= rank <= narrow:
-            raise UserError(
-                f"rank={rank} is not possible for a matrix of {linear.out_features} by "
-                f"{linear.in_features}; give one from 1 to {narrow}, 8 for example"
-            )
+        check_rank(rank, linear)
         self.linear = linear.requires_grad_(False)
         self.dropout = nn.Dropout(dropout)
-        device = linear.weight.device
-        self.down = nn.Linear(linear.in_features, rank, bias=False, device=device)
-        self.up = nn.Linear(rank, linear.out_features, bias=False, device=device)
+        device, dtype = linear.weight.device, linear.weight.dtype
+        self.down = nn.Linear(linear.in_features, rank, bias=False, device=device, dtype=dtype)
+        self.up = nn.Linear(rank, linear.out_features, bias=False, device=device, dtype=dtype)
         nn.init.zeros_(self.up.weight)
         self.scale = alpha / rank
 
@@ -57,8 +52,9 @@ class LowRankLinear(nn.Module):
             nn.Linear, self.linear.in_features, self.linear.out_features, bias=has_bias,
             device=self.linear.weight.device, dtype=self.linear.weight.dtype,
         )  # fmt: skip
-        learned = self.scale * (self.up.weight.float() @ self.down.weight.float())
-        whole.weight.copy_(self.linear.weight.float() + learned)
+        exact = torch.promote_types(whole.weight.dtype, torch.float32)
+        learned = self.scale * (self.up.weight.to(exact) @ self.down.weight.to(exact))
+        whole.weight.copy_(self.linear.weight.to(exact) + learned)
         if has_bias:
             whole.bias.copy_(self.linear.bias)
         return whole.train(self.training)
@@ -66,3 +62,17 @@ class LowRankLinear(nn.Module):
     def extra_repr(self) -> str:
         """The sizes, for `print`."""
         return f"rank={self.down.out_features}, scale={self.scale:g}"
+
+
+def check_rank(rank: int, linear: nn.Linear) -> None:
+    """The rank of an update is at least 1 and at most the smaller dimension of the matrix.
+
+    Raises:
+        UserError: it is not; the possible ranks are named.
+    """
+    narrow = min(linear.in_features, linear.out_features)
+    if not 1 <= rank <= narrow:
+        raise UserError(
+            f"rank={rank} is not possible for a matrix of {linear.out_features} by "
+            f"{linear.in_features}; give one from 1 to {narrow}"
+        )

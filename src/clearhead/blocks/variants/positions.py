@@ -1,10 +1,13 @@
 """Other ways to encode positions: halved sinusoids, learned vectors, rotary embedding."""
 
+from collections.abc import Callable
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
 from clearhead.blocks.attention import MultiHeadAttentionBlock
-from clearhead.blocks.checks import check_attention, check_positions
+from clearhead.blocks.checks import check_attention, check_features, check_positions
 from clearhead.blocks.positional_encoding import PositionalEncoding
 from clearhead.errors import UserError
 
@@ -83,7 +86,7 @@ class RotaryPositions(nn.Module):
         x: (batch, h, seq_len, d_k) -> the same. Buffer ``frequencies``: (d_k / 2,), theta.
 
     Raises:
-        UserError: d_k is odd.
+        UserError: d_k is odd, or not the last dimension of x.
     """
 
     frequencies: Tensor
@@ -99,12 +102,27 @@ class RotaryPositions(nn.Module):
         self.register_buffer("frequencies", 1.0 / base ** (even / d_k))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rotate position t by t · theta; the angles are computed in float32."""
-        position = torch.arange(x.shape[2], device=x.device, dtype=torch.float32)
-        angle = position[:, None] * self.frequencies.float()  # (seq_len, d_k / 2)
+        """Rotate position t by t · theta, computed in float32, or in float64 if x is."""
+        check_features("x", x, 2 * len(self.frequencies))
+        exact = torch.promote_types(x.dtype, torch.float32)
+        position = torch.arange(x.shape[2], device=x.device, dtype=exact)
+        angle = position[:, None] * self.frequencies.to(exact)  # (seq_len, d_k / 2)
         cosine, sine = angle.cos(), angle.sin()
-        a, b = x.float().chunk(2, dim=-1)  # (batch, h, seq_len, d_k / 2) each
+        a, b = x.to(exact).chunk(2, dim=-1)  # (batch, h, seq_len, d_k / 2) each
         return torch.cat([a * cosine - b * sine, b * cosine + a * sine], dim=-1).to(x.dtype)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Frequencies move between devices, but `model.bfloat16()` does not round them.
+
+        Multiplied by a position, the rounding error would be a wrong angle.
+        """
+
+        def move(values: Tensor) -> Tensor:
+            moved = fn(values)
+            # A meta tensor has no values that could be copied.
+            return moved.to(values.dtype) if values.is_meta else values.to(moved.device)
+
+        return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
 
 
 class RotaryMultiHeadAttentionBlock(MultiHeadAttentionBlock):
