@@ -129,12 +129,18 @@ class Transformer(nn.Module):
         return model.eval()
 
     def save_pretrained(self, directory: str | Path, dtype: torch.dtype | None = None) -> None:
-        """Write config.json and model.safetensors, in `dtype` if given."""
+        """Write config.json and model.safetensors, in `dtype` if given.
+
+        Raises:
+            UserError: the model is not what its `config` describes, say after `adapt`, a weight
+                is NaN or infinite, or `dtype` is not one of floats.
+        """
         if not hasattr(self, "config"):
             raise UserError(
                 "this Transformer was assembled by hand and has no configuration to save; "
                 "create it with build_transformer or Transformer.from_config"
             )
+        weights.check_described(self, lambda: self._assemble(self.config, READABLE), True)
         weights.save(self, self.config.to_json(), Path(directory), dtype)
 
     def __repr__(self) -> str:
