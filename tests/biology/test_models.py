@@ -22,6 +22,7 @@ from clearhead.biology.vocabulary import Vocabulary
 from clearhead.blocks import padding_mask
 from clearhead.errors import UserError
 from clearhead.models import BertConfig, EsmConfig
+from clearhead.models.adapting import Adaptation, adapt, merge
 from tests.biology.synthetic import bases
 from tests.pretrained.reference import CLOSE, disturbed, furthest, ragged, saved
 
@@ -77,6 +78,13 @@ def test_a_saved_model_gives_the_same_scores(tmp_path: Path, encoder: str) -> No
     assert loaded.config == model.config
     for one, other in zip(scores_of(model, ids), scores_of(loaded.models[0], ids), strict=True):
         assert (one == other).all()
+
+
+def test_an_adapted_model_is_merged_before_it_is_saved(tmp_path: Path) -> None:
+    model = adapt(model_of("bert", "pooled"), Adaptation(rank=2))
+    with pytest.raises(UserError, match=r"merge\(model\) first"):
+        save_model(model, Vocabulary.of_bases(), tmp_path)
+    save_model(merge(model), Vocabulary.of_bases(), tmp_path)
 
 
 def test_an_aligned_model_tells_positions_apart() -> None:

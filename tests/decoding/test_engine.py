@@ -3,15 +3,25 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.decoding import DecodingOptions, Engine, Hypothesis, ReadableEngine, decode
+from clearhead.decoding import (
+    DecodingOptions,
+    Engine,
+    Hypothesis,
+    NativeEngine,
+    ReadableEngine,
+    decode,
+)
 from clearhead.decoding.precision import in_precision, readable_precision
 from clearhead.errors import UserError
+from clearhead.models.native import native_model
 from tests.decoding.tiny import make_model, random_sources
 
 
@@ -27,6 +37,9 @@ from tests.decoding.tiny import make_model, random_sources
         ({"max_length_factor": -1.0}, "max_length_factor=-1.0"),
         ({"length_penalty": float("nan")}, "length_penalty=nan"),
         ({"batch_tokens": 0}, "batch_tokens=0"),
+        ({"max_length": 5.0}, "max_length=5.0 is not a whole number"),
+        ({"max_length": "9"}, "max_length='9' is not a whole number"),
+        ({"early_stopping": "never"}, "early_stopping='never'; give True or False"),
     ],
 )
 def test_a_number_outside_its_range_is_named(wrong: dict[str, int], message: str) -> None:
@@ -44,6 +57,10 @@ def test_the_limit_leaves_room_for_the_least_and_never_exceeds_the_positions(
 
 
 MODEL = make_model()
+ENGINES: list[Engine] = [
+    ReadableEngine.of(MODEL), NativeEngine(MODEL.config, native_model(MODEL), threads=1)
+]  # fmt: skip
+every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda e: type(e).__name__)
 CPU = torch.device("cpu")
 OPTIONS = [DecodingOptions(beam_size=1), DecodingOptions(beam_size=3, n_best=2)]
 BF16 = "clearhead.fast.processor.cpu_multiplies_bfloat16"
@@ -68,6 +85,40 @@ def test_decode_of_a_model_is_decode_of_its_readable_engine(options: DecodingOpt
     assert engine.config is MODEL.config
     assert engine.decode(sources, options) == decode(engine, sources, options)
     assert_same(engine.decode(sources, options), decode(MODEL, sources, options))
+
+
+SOURCES = [[5, 6, 2], [7, 4, 2]]
+
+
+@every_engine
+@pytest.mark.parametrize(
+    "sources",
+    [
+        tuple(map(tuple, SOURCES)),
+        np.array(SOURCES),
+        [np.array(source, np.int32) for source in SOURCES],
+        torch.tensor(SOURCES),
+        [torch.tensor(source) for source in SOURCES],
+        [[torch.tensor(token) for token in source] for source in SOURCES],
+    ],
+    ids=["tuples", "array", "arrays", "tensor", "tensors", "lists of tensors"],
+)
+def test_sources_are_lists_arrays_or_tensors(engine: Engine, sources: Any) -> None:
+    assert engine.decode(sources) == engine.decode(SOURCES)
+    assert engine.decode(sources[:0]) == []
+
+
+@every_engine
+@pytest.mark.parametrize(
+    "sources",
+    [[5, 6, 2], 5, None, [[5.0, 2]], [[5.7, 2]], ["ab"], [None], [["5"]], np.array([5, 6, 2]),
+     torch.tensor([5, 6, 2]), torch.tensor([[5.7, 2]]), [[[5, 2]]]],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_list_of_ids_is_refused_in_one_line(engine: Engine, sources: Any) -> None:
+    with pytest.raises(UserError, match=r"these are no lists of ids \(.*\); give \[\[5") as caught:
+        engine.decode(sources)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("options", OPTIONS)

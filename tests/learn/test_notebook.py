@@ -1,6 +1,7 @@
 """In a notebook the exercise is found by the object, and the result is a card."""
 
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -58,3 +59,14 @@ def test_a_written_task_shows_the_model_answer_only_after_an_answer() -> None:
 def test_an_object_that_no_exercise_asks_for_is_refused() -> None:
     with pytest.raises(UserError, match="no exercise asks for Tensor"):
         check(torch.Tensor)
+
+
+def test_the_names_that_exercises_ask_for_are_listed_without_an_empty_one() -> None:
+    with pytest.raises(UserError, match="expected one of Decoder, "):
+        check(torch.Tensor)
+
+
+@pytest.mark.parametrize("answer", [5, None, nn.Identity()])
+def test_an_object_without_a_name_is_refused(answer: Any) -> None:
+    with pytest.raises(UserError, match="is no class or function; give one, or an exercise's name"):
+        check(answer)

@@ -3,18 +3,29 @@
 import errno
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import safetensors
 import torch
 from safetensors.torch import load_file
+from torch import nn
 
-from clearhead.blocks import ACTIVATIONS, READABLE, ActivatedFeedForwardBlock, FeedForwardBlock
+from clearhead.blocks import (
+    ACTIVATIONS,
+    READABLE,
+    ActivatedFeedForwardBlock,
+    FeedForwardBlock,
+    LearnedPositions,
+    Parts,
+)
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import LEAF_OPERATIONS, accelerate
 from clearhead.models import Transformer, TransformerConfig, weights
+from clearhead.models.adapting import Adaptation, adapt, merge
 from clearhead.training.trainer import checkpoint_layers
 
 
@@ -210,3 +221,109 @@ def test_config_json_tells_what_the_file_is(tmp_path: Path) -> None:
     small().save_pretrained(tmp_path)
     values = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     assert values["d_model"] == 12 and values["encoder_layers"] == 2
+
+
+def tie_by_hand(model: Transformer) -> None:
+    model.projection_layer.proj.weight = model.tgt_embed.embedding.weight
+
+
+def prune(model: Transformer) -> None:
+    model.encoder.layers = model.encoder.layers[:1]
+
+
+def widen(model: Transformer) -> None:
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        layer.feed_forward_block.linear_1 = nn.Linear(12, 9)
+        layer.feed_forward_block.linear_2 = nn.Linear(9, 12)
+
+
+CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "adapted": (lambda m: adapt(m, Adaptation(rank=2)), r"merge\(model\) first"),
+    "tied by hand": (tie_by_hand, r"projection_layer\.proj\.weight is .* tie_embeddings=True"),
+    "pruned": (prune, r"missing encoder\.layers\.1\..*dataclasses\.replace\(model\.config, "),
+    "another module": (
+        lambda m: setattr(m, "extra", nn.Linear(2, 2)),
+        r"unexpected extra\.bias, extra\.weight",
+    ),
+    "wider": (widen, r"linear_1\.weight has shape \(9, 12\), config\.json says \(7, 12\)"),
+    "more tokens": (
+        lambda m: setattr(m.src_embed, "embedding", nn.Embedding(25, 12)),
+        r"embedding\.weight has shape \(25, 12\), config\.json says \(20, 12\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_model_that_its_configuration_does_not_describe_is_not_saved(
+    change: str, tmp_path: Path
+) -> None:
+    model = small(tie=False)
+    model.save_pretrained(tmp_path)
+    before = contents(tmp_path)
+    CHANGES[change][0](model)
+    with pytest.raises(UserError, match=CHANGES[change][1]) as caught:
+        model.save_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert contents(tmp_path) == before
+
+
+def test_what_the_message_says_makes_the_model_loadable(tmp_path: Path) -> None:
+    for name, repair in {
+        "adapted": merge,
+        "tied by hand": lambda m: setattr(
+            m.projection_layer.proj,
+            "weight",
+            nn.Parameter(m.tgt_embed.embedding.weight.detach().clone()),
+        ),
+        "pruned": lambda m: setattr(m, "config", replace(m.config, encoder_layers=1)),
+        "wider": lambda m: setattr(m, "config", replace(m.config, d_ff=9)),
+        "more tokens": lambda m: setattr(m, "config", replace(m.config, src_vocab_size=25)),
+    }.items():
+        model = small(tie=False)
+        CHANGES[name][0](model)
+        repair(model)
+        model.save_pretrained(tmp_path / name)
+        loaded = Transformer.from_pretrained(tmp_path / name)
+        assert torch.equal(log_probabilities(loaded), log_probabilities(model)), name
+
+
+class Gated(FeedForwardBlock):
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__(d_model, d_ff, dropout)
+        self.gate = nn.Linear(d_model, d_ff)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear_2(self.gate(x) * self.linear_1(x))
+
+
+OTHER_PARTS = {
+    "gated": replace(READABLE, feed_forward=Gated),
+    "learned positions": replace(READABLE, positions=LearnedPositions),
+    "without parameters": replace(READABLE, normalization=lambda _: nn.Identity()),
+    "of torch's modules": replace(
+        READABLE,
+        feed_forward=lambda d, f, p: nn.Sequential(nn.Linear(d, f), nn.ReLU(), nn.Linear(f, d)),
+    ),
+}
+
+
+@pytest.mark.parametrize("parts", OTHER_PARTS.values(), ids=OTHER_PARTS)
+def test_a_model_of_other_parts_comes_back(parts: Parts, tmp_path: Path) -> None:
+    model = Transformer.from_config(small().config, parts)
+    model.save_pretrained(tmp_path)
+    loaded = Transformer.from_pretrained(tmp_path, parts)
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
+def test_saving_draws_no_random_number(tmp_path: Path) -> None:
+    model = small()
+    before = torch.get_rng_state()
+    model.save_pretrained(tmp_path)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.bool, torch.complex64, "float16", 16], ids=str)
+def test_weights_are_saved_as_floats_only(dtype: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"weights are saved as floats; give torch\.float32") as e:
+        small().save_pretrained(tmp_path, dtype)
+    assert "\n" not in str(e.value) and not contents(tmp_path)

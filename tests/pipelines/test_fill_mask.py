@@ -56,6 +56,22 @@ def test_only_the_words_asked_for_are_weighed(tmp_path: Path) -> None:
         fill(TEXTS[0], targets=["zzqx"])
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"targets": []}, "targets is empty; give words, or None"),
+        ({"targets": [5]}, "text 0 is of type int"),
+        ({"top_k": "a"}, "top_k='a' is not a number of candidates"),
+        ({"top_k": 2.0}, "top_k=2.0 is not"),
+        ({"top_k": 0}, "top_k=0 is not"),
+    ],
+)
+def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    bert(tmp_path, "BertForMaskedLM")
+    with pytest.raises(UserError, match=message):
+        pipeline("fill-mask", model=tmp_path)(TEXTS[0], **given)
+
+
 def test_a_residue_is_filled_in_too(tmp_path: Path) -> None:
     esm(tmp_path, "EsmForMaskedLM")
     fill = pipeline("fill-mask", model=tmp_path)

@@ -11,7 +11,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from clearhead.errors import UserError
-from clearhead.models import Gpt, GptConfig
+from clearhead.models import Bert, BertConfig, Gpt, GptConfig, Marian, MarianConfig
 from clearhead.models.adapting import Adaptation, adapt, adapted_parts, merge
 from clearhead.pretrained import from_pretrained, save_pretrained
 from clearhead.pretrained.adapter import load_adapter, save_adapter
@@ -48,6 +48,31 @@ def test_an_adapter_with_its_base_is_the_adapted_model(
     assert torch.equal(again.heads[answer](again(ids, mask)), model.heads[answer](model(ids, mask)))
     small = (tmp_path / "adapter" / "adapter_model.safetensors").stat().st_size
     assert small < (tmp_path / "base" / "model.safetensors").stat().st_size
+
+
+@pytest.mark.parametrize("change", ["adapted", "pruned"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        Bert.from_config(BertConfig(14, 9, 16, 2, 4, 24)),
+        Gpt.from_config(GptConfig(14, 9, 16, 2, 4, 24, bos_id=13, eos_id=13)),
+        Marian.from_config(MarianConfig(14, 14, 9, 8, 16, 2, 2, 4, 24)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_that_its_configuration_does_not_describe_is_not_saved(
+    model: Any, change: str, tmp_path: Path
+) -> None:
+    model = copy.deepcopy(model)
+    stack = getattr(model, "encoder", None) or model.decoder
+    if change == "adapted":
+        adapt(model, HOW)
+    else:
+        stack.layers = stack.layers[:1]
+    message = {"adapted": r"merge\(model\) first", "pruned": r"missing (en|de)coder\.layers\.1\."}
+    with pytest.raises(UserError, match=message[change]):
+        save_pretrained(model, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("kind", "answer"), CASES)

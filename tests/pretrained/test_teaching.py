@@ -129,7 +129,8 @@ def test_a_checkpoint_of_a_wrapped_model_loads(key: str, prefix: str) -> None:
             r'is of type str; give .* torch.load\("tmodel_19.pt", weights_only=True\)',
         ),
         ({}, "it is empty"),
-        ({"epoch": 3}, "the value of 'epoch' is not a tensor"),
+        ({"epoch": 3}, "'epoch' is not the name of a tensor"),
+        ({0: torch.ones(2)}, "0 is not the name of a tensor"),
     ],
 )
 def test_what_is_no_state_dictionary_is_refused_with_the_repair(given: Any, message: str) -> None:
@@ -165,6 +166,10 @@ def test_5000_positions_of_float32_sinusoids_are_accepted_and_other_formulas_ref
             lambda s: s.update({"decoder.norm.bias": torch.ones(5)}),
             r"decoder.norm.bias has shape \(5,\) where \(12,\) fits",
         ),
+        (
+            lambda s: s.update({"tgt_embed.embedding.weight": torch.tensor(1.0)}),
+            r"tgt_embed.embedding.weight has shape \(\), not two sizes",
+        ),
     ],
 )
 def test_loading_is_strict(change: Callable[[dict[str, Tensor]], object], message: str) -> None:
@@ -173,6 +178,65 @@ def test_loading_is_strict(change: Callable[[dict[str, Tensor]], object], messag
     with pytest.raises(UserError, match=message) as caught:
         from_state_dict(state, h=H)
     assert "\n" not in str(caught.value) and "expected the state dictionary" in str(caught.value)
+
+
+def own_state() -> dict[str, Tensor]:
+    torch.manual_seed(1)
+    model = build_transformer(*VOCABULARIES, *LENGTHS, D_MODEL, LAYERS, H, 0.1, D_FF)
+    return model.state_dict()
+
+
+NORM = "encoder.norm.alpha"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s[NORM].fill_(torch.nan), f"{NORM} holds NaN or infinity"),
+        (lambda s: s[NORM].fill_(torch.inf), f"{NORM} holds NaN or infinity"),
+        (lambda s: s.update({NORM: s[NORM].to(torch.int8)}), f"{NORM} has values of type int8"),
+        (lambda s: s.update({f"module.{NORM}": s[NORM]}), f"has {NORM} twice.* of one model"),
+        (
+            lambda s: s.update({"src_pos.pe": torch.ones(13)}),
+            r"src_pos.pe has shape \(13,\); expected \(1, positions, 12\)",
+        ),
+        (
+            lambda s: s.update({"tgt_pos.pe": torch.ones(11, 1, 12)}),
+            r"tgt_pos.pe has shape \(11, 1, 12\); expected \(1, positions, 12\)",
+        ),
+        (
+            lambda s: s.update({"src_pos.pe": torch.ones(1, 13, 7)}),
+            r"src_pos.pe has shape \(1, 13, 7\); expected \(1, positions, 12\)",
+        ),
+    ],
+)
+def test_damaged_tensors_are_refused(
+    change: Callable[[dict[str, Tensor]], object], message: str
+) -> None:
+    state = own_state()
+    change(state)
+    with pytest.raises(UserError, match=message) as caught:
+        from_state_dict(state, h=H)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("letter", "qkvo")
+def test_a_projection_lacks_its_bias_in_all_blocks_or_in_none(letter: str) -> None:
+    state = own_state()
+    names = [name for name in state if name.endswith(f"w_{letter}.bias")]
+    assert len(names) == 3 * LAYERS
+    for name in names:
+        with pytest.raises(UserError, match=f"the state dictionary lacks {name};"):
+            from_state_dict({n: t for n, t in state.items() if n != name}, h=H)
+    without = {name: tensor for name, tensor in state.items() if name not in names}
+    zeros = without | {name: torch.zeros_like(state[name]) for name in names}
+    ours, expected = (from_state_dict(each, h=H) for each in (without, zeros))
+    assert torch.equal(ours(*batch(1)), expected(*batch(1)))
+
+
+def test_the_default_is_the_eight_heads_of_the_teaching_code() -> None:
+    state = build_transformer(23, 29, 13, 11, 16, 1, 8, 0.1, 20).state_dict()
+    assert from_state_dict(state).config.h == 8
 
 
 def test_a_wrong_number_of_heads_is_refused() -> None:

@@ -1,10 +1,15 @@
 """What counts as a French space, and what is none."""
 
+from types import MappingProxyType
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhead.errors import UserError
 from clearhead.text import unify_french_spaces
+from clearhead.text.inputs import check_texts, texts_of
 
 SPACES = " \u00a0\u202f"
 # Mostly the characters that the rule looks at, so that hypothesis meets its corners.
@@ -77,3 +82,10 @@ def test_which_space_was_typed_makes_no_difference(text: str, space: str) -> Non
     narrow = [c == "\u202f" for c in unify_french_spaces(same)]
     if space != "\u202f":
         assert changed == narrow
+
+
+@pytest.mark.parametrize("given", [{"text": "Hello."}, {}, MappingProxyType({"text": "Hello."})])
+def test_a_dictionary_is_no_list_of_its_keys(given: Any) -> None:
+    for read in (texts_of, check_texts):
+        with pytest.raises(UserError, match=r"the input is of type .*; expected a list of texts"):
+            read(given)

@@ -128,6 +128,12 @@ def test_one_string_instead_of_a_list_is_an_error() -> None:
         translator().translate("Hello")
 
 
+@pytest.mark.parametrize("options", [4, 0, {"beam_size": 4}])
+def test_options_are_decoding_options(options: Any) -> None:
+    with pytest.raises(UserError, match=r"options=.*; give DecodingOptions\(beam_size=4\)"):
+        translator().translate_detailed(["Hello"], options)
+
+
 def test_a_tokenizer_of_another_model_is_refused() -> None:
     with pytest.raises(UserError, match="of different models"):
         Translator(make_model(), parts()[1])

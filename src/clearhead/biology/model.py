@@ -24,7 +24,7 @@ from clearhead.blocks import ACTIVATIONS, MaskedLanguageHead, padding_mask
 from clearhead.errors import UserError
 from clearhead.files import record_checksums
 from clearhead.models import Bert, BertConfig, Esm, EsmConfig
-from clearhead.models.weights import load_into, refuse_a_file, save
+from clearhead.models.weights import check_described, load_into, refuse_a_file, save
 from clearhead.pretrained import from_pretrained
 
 Domain = Literal["dna", "protein", "cells"]
@@ -168,6 +168,7 @@ class Loaded(NamedTuple):
 def save_model(model: SequenceModel, vocabulary: Vocabulary, directory: Path) -> None:
     """Write config.json, model.safetensors in float32 and vocabulary.json."""
     config = model.config
+    check_described(model, lambda: SequenceModel(config))
     values = dataclasses.asdict(config) | {
         "model_type": MODEL_TYPE,
         "format_version": 1,

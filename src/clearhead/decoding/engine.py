@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Protocol
 
 from clearhead.errors import UserError
@@ -47,7 +48,8 @@ class DecodingOptions:
     def __post_init__(self) -> None:
         whole = {"beam_size": 1, "n_best": 1, "no_repeat_ngram": 0, "min_length": 0}
         whole |= {"max_length_extra": 1, "batch_tokens": 1}
-        whole |= {"batch_sentences": 1} if self.batch_sentences is not None else {}
+        optional = {"batch_sentences": 1, "max_length": 1}
+        whole |= {n: least for n, least in optional.items() if getattr(self, n) is not None}
         for name, least in whole.items():
             _check_whole(self, name, least)
         if self.beam_size > MOST_BEAMS:
@@ -56,6 +58,8 @@ class DecodingOptions:
             )
         _check_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
         _check_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
+        if not isinstance(self.early_stopping, bool):
+            raise UserError(f"early_stopping={self.early_stopping!r}; give True or False")
         if self.n_best > self.beam_size:
             raise UserError(
                 f"n_best={self.n_best} is more than beam_size={self.beam_size}; "
@@ -185,13 +189,17 @@ class Engine(Protocol):
         """The n_best hypotheses of each source."""
 
 
-def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> None:
-    """A source needs at least its EOS token, and a position for every token.
+def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> list[list[int]]:
+    """The sources as lists: at least an EOS token each, and a position for every token.
 
     Raises:
-        UserError: a source is empty or too long; its number is named.
+        UserError: a source is no list, array or tensor of ids, or, by number, empty or too long.
     """
-    for number, source in enumerate(sources):
+    try:
+        found = [[*map(index, s.tolist() if hasattr(s, "tolist") else s)] for s in sources]
+    except TypeError as error:
+        raise UserError(f"these are no lists of ids ({error}); give [[5, 6, 2]]") from error
+    for number, source in enumerate(found):
         if not len(source):
             raise UserError(f"source {number} is empty; expected ids that end with the EOS token")
         if len(source) > src_seq_len:
@@ -199,3 +207,4 @@ def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> None:
                 f"source {number} has {len(source)} tokens, EOS token included, but this model "
                 f"has src_seq_len={src_seq_len} positions; split the sentence"
             )
+    return found

@@ -55,7 +55,7 @@ class NativeEngine:
             UserError: a source is empty, too long or holds an id outside the vocabulary.
         """
         options = options or DecodingOptions()
-        check_sources(sources, self.config.src_seq_len)
+        sources = check_sources(sources, self.config.src_seq_len)
         if not sources:
             return []
         limits = [options.limit(len(source), self.config.tgt_seq_len) for source in sources]

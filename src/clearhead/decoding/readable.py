@@ -55,7 +55,7 @@ class ReadableEngine:
             UserError: a source is empty or longer than the model's positions.
         """
         options = options or DecodingOptions()
-        check_sources(sources, self.config.src_seq_len)
+        sources = check_sources(sources, self.config.src_seq_len)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         lengths = [len(source) for source in sources]
         budget = options.batch_tokens // options.beam_size

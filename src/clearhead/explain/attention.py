@@ -90,11 +90,11 @@ class AttentionMap:
 
     def layer(self, layer: int) -> NDArray[np.float32]:
         """The weights (h, query, key) of a layer; a negative index counts from the end."""
-        return self.weights[_index("layer", layer, self.layers)]
+        return self.weights[index_of("layer", layer, self.layers)]
 
     def head(self, layer: int, head: int) -> NDArray[np.float32]:
         """The weights (query, key) of one head."""
-        return self.layer(layer)[_index("head", head, self.heads)]
+        return self.layer(layer)[index_of("head", head, self.heads)]
 
 
 def of_kind(maps: Sequence[AttentionMap], kind: str) -> AttentionMap:
@@ -128,12 +128,18 @@ def _one_sentence(layer: Tensor) -> Tensor:
     return layer.detach()
 
 
-def _index(what: str, index: int, indices: tuple[int, ...]) -> int:
-    if index < 0:
+def index_of(what: str, index: int, indices: tuple[int, ...]) -> int:
+    """Where `indices` has this one; a negative index counts from the end.
+
+    Raises:
+        UserError: it does not.
+    """
+    if index in range(-indices[-1] - 1, 0):
         index += indices[-1] + 1
     if index not in indices:
         raise UserError(
-            f"there is no {what} {index}; choose from {indices[0]} to {indices[-1]}, counted from 0"
+            f"there is no {what} {index!r}; choose from {indices[0]} to {indices[-1]}, counted "
+            "from 0"
         )
     return indices.index(index)
 

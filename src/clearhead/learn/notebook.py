@@ -56,8 +56,10 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     exercise needs are taken from the answer's own module.
 
     Raises:
-        UserError: no exercise asks for an object of this name.
+        UserError: no exercise asks for an object of this name, or the object has no name.
     """
+    if not exercise and not hasattr(answer, "__name__") and not isinstance(answer, str):
+        raise UserError(f"{answer!r} is no class or function; give one, or an exercise's name")
     if isinstance(answer, str):
         found = course().exercise(exercise or answer)
     else:
@@ -91,6 +93,7 @@ def exercise_for(name: str) -> Exercise:
     for exercise in course().exercises:
         for address in subject(exercise.subject).source if exercise.subject else ():
             known.setdefault(address_name(address), exercise)
+    known.pop("", None)  # of exercises about a whole module
     if name not in known:
         raise UserError(f"no exercise asks for {name}; expected one of {', '.join(sorted(known))}")
     return known[name]

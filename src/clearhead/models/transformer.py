@@ -12,7 +12,7 @@ from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBl
 from clearhead.blocks.checks import check_decode, check_ids
 from clearhead.errors import UserError
 from clearhead.models import weights
-from clearhead.models.architecture import Uninitialized, difference, tree
+from clearhead.models.architecture import difference, tree
 from clearhead.models.config import TransformerConfig, check_memory
 
 logger = logging.getLogger(__name__)
@@ -140,16 +140,22 @@ class Transformer(nn.Module):
 
         A warning is logged if the model has other parts than `READABLE`, since config.json does
         not name them: `from_pretrained` needs them as an argument.
+
+        Raises:
+            UserError: the model is not what its `config` describes, say after `adapt`, a weight
+                is NaN or infinite, or `dtype` is not one of floats.
         """
         if not hasattr(self, "config"):
             raise UserError(
                 "this Transformer was assembled by hand and has no configuration to save; "
                 "create it with build_transformer or Transformer.from_config"
             )
+        described = weights.check_described(
+            self, lambda: Transformer._assemble(self.config, READABLE)
+        )
         weights.save(self, self.config.to_json(), Path(directory), dtype)
-        with Uninitialized():
-            if part := difference(self, Transformer._assemble(self.config, READABLE)):
-                _warn_of_parts(part)
+        if part := difference(self, described):
+            _warn_of_parts(part)
 
     def __repr__(self) -> str:
         return tree(self)

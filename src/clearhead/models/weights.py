@@ -1,6 +1,6 @@
 """Weights to and from `model.safetensors`; a pickle is never opened."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import safetensors
@@ -8,8 +8,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from clearhead.blocks.variants.low_rank import LowRankLinear
 from clearhead.errors import UserError
+from clearhead.fast.dropout import CheapDropout
 from clearhead.files import atomic_save, atomic_write, verify_checksum
+from clearhead.models.architecture import Uninitialized
 from clearhead.models.config import Sized, check_file_size
 from clearhead.models.weight_files import (
     NO_FLOATS,
@@ -22,7 +25,14 @@ from clearhead.models.weight_files import (
     seal_checksum,
 )
 
+Shapes = dict[str, tuple[int, ...]]
+DIFFERENT = "the two files are of different models"
+ADVICE = (
+    "it could not be loaded again, so make both agree, for example by "
+    "model.config = dataclasses.replace(model.config, encoder_layers=4)"
+)
 METADATA = {"format": "pt"}  # the library of the tensors, which `transformers` checks
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | None) -> None:
@@ -35,12 +45,57 @@ def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | No
     atomic_write(directory / "config.json", config)
 
 
+def check_described(model: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
+    """Refuse to save a model that differs from what its configuration describes; returns that one.
+
+    `build` makes a model of the configuration, as loading does. A model that has parts of other
+    classes is not compared: they are given again when it is loaded.
+
+    Raises:
+        UserError: it has low-rank matrices, or a parameter is missing, unexpected, shared or of
+            another shape.
+    """
+    if any(isinstance(module, LowRankLinear) for module in model.modules()):
+        raise UserError(
+            "the model is adapted, and its configuration does not describe low-rank matrices; "
+            "merge(model) first (clearhead.models.adapting), then save it"
+        )
+    with Uninitialized():
+        described = build()
+    if not _classes(model) <= _classes(described):
+        return described
+    own, wanted = (_shapes(dict(m.named_parameters())) for m in (model, described))
+    named = {name for name, _ in model.named_parameters(remove_duplicate=False)} - own.keys()
+    if shared := [name for name in wanted if name in named]:
+        raise UserError(
+            f"{shared[0]} is also the matrix of another module, but separate by model.config; give "
+            "it a copy (nn.Parameter(weight.detach().clone())), or create the model with "
+            "tie_embeddings=True"
+        )
+    _check_names(wanted, own, "the model", ADVICE)
+    return described
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _classes(model: nn.Module) -> set[type]:
+    """Of its modules; dropout has nothing to save, and `accelerate` replaces it."""
+    return {type(m) for m in model.modules() if not isinstance(m, nn.Dropout | CheapDropout)}
+
+
 def storable(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
     """A weight as it goes into a file, in `dtype` if given.
 
     Raises:
-        UserError: it is NaN or infinite.
+        UserError: it is NaN or infinite, or `dtype` is not one of floats.
     """
+    if dtype not in (None, *DTYPES):
+        raise UserError(
+            f"dtype={dtype!r}: weights are saved as floats; give torch.float32, torch.float16 or "
+            "torch.bfloat16"
+        )
     stored = tensor.detach().to("cpu", dtype or tensor.dtype).contiguous()
     if not stored.isfinite().all():
         kind = str(stored.dtype).removeprefix("torch.")
@@ -98,7 +153,7 @@ def load_into(model: nn.Module, path: Path) -> None:
 def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
     """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
-    _check_names(parameters, tensors, origin)
+    _check_names(_shapes(parameters), _shapes(tensors), origin, DIFFERENT)
     refuse_damaged_values(tensors, origin)
     with torch.no_grad():
         for name, parameter in parameters.items():
@@ -134,21 +189,17 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _check_names(
-    parameters: dict[str, nn.Parameter], tensors: dict[str, Tensor], origin: str
-) -> None:
-    missing = sorted(parameters.keys() - tensors.keys())
-    extra = sorted(tensors.keys() - parameters.keys())
+def _check_names(wanted: Shapes, given: Shapes, origin: str, advice: str) -> None:
+    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
     if missing or extra:
         raise UserError(
             f"{origin} does not fit its config.json: missing {_some(missing)}, "
-            f"unexpected {_some(extra)}; the two files are of different models"
+            f"unexpected {_some(extra)}; {advice}"
         )
-    for name, parameter in parameters.items():
-        if parameter.shape != tensors[name].shape:
+    for name, shape in wanted.items():
+        if shape != given[name]:
             raise UserError(
-                f"{origin}: {name} has shape {tuple(tensors[name].shape)}, "
-                f"config.json says {tuple(parameter.shape)}; the two files are of different models"
+                f"{origin}: {name} has shape {given[name]}, config.json says {shape}; {advice}"
             )
 
 

@@ -55,11 +55,11 @@ class FillMaskPipeline(TextPipeline):
         """The `top_k` most likely of all tokens, or of `targets`, for every mask.
 
         Raises:
-            UserError: a text has no mask or too many tokens, a target is not a single token, or
-                `top_k` is below 1.
+            UserError: a text has no mask or too many tokens, there is no target or one that is
+                not a single token, or `top_k` is below 1.
         """
-        if top_k < 1:
-            raise UserError(f"top_k={top_k} is not a number of candidates; give 1 or more")
+        if type(top_k) is not int or top_k < 1:
+            raise UserError(f"top_k={top_k!r} is not a number of candidates; give 1 or more")
         texts = texts_of(inputs)
         rows = self._rows(texts)
         chosen = self._token_ids(targets) if targets is not None else None
@@ -132,8 +132,9 @@ class FillMaskPipeline(TextPipeline):
 
     def _token_ids(self, targets: Sequence[str]) -> list[int]:
         """Each target must be a single token."""
-        if isinstance(targets, str):
-            targets = [targets]
+        targets = texts_of(targets)
+        if not targets:
+            raise UserError("targets is empty; give words, or None for all tokens")
         special = set(self.reader.tokenizer.special_ids.values())
         found = []
         for target, row in zip(targets, self.reader.tokenizer.encode_batch(targets), strict=True):

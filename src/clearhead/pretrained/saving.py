@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.models.weights import METADATA, storable, write_tensors
+from clearhead.models.weights import METADATA, check_described, storable, write_tensors
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, INDEX, WEIGHTS
 from clearhead.pretrained.loading import family_of_config, own_tensors
@@ -32,11 +32,13 @@ def save_pretrained(
     The tokenizer is saved separately.
 
     Raises:
-        UserError: a weight is NaN or infinite, no architecture of transformers has these heads,
+        UserError: a weight is NaN or infinite, the model is not what its `config` describes, say
+            after `adapt`, no architecture of transformers has these heads, `dtype` or
             `max_shard_size` is invalid, or the directory cannot be written.
     """
     limit = None if max_shard_size is None else bytes_of(max_shard_size)
     family = family_of_config(model.config)
+    check_described(model, lambda: family.build(model.config))
     origin = getattr(model, "origin", None)
     raw = family.write(model.config, origin and origin.config)
     tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})

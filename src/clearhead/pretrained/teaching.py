@@ -11,6 +11,7 @@ from clearhead.blocks.positional_encoding import sinusoids
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
+from clearhead.models.weights import refuse_damaged_values
 
 # Parts of their names and of ours. hkproj/pytorch-transformer and the seeds use our names
 # already, but for one name in its first version; the rest is the Annotated Transformer.
@@ -58,16 +59,18 @@ def from_state_dict(
 
     Three layouts are known: hkproj/pytorch-transformer (and the step-by-step guide, Part 1 and
     their variants with the same names), the Annotated Transformer, and `build_transformer`.
-    The sizes are read from the tensors. Attention without bias gets a bias of zeros, a norm with
-    one alpha in all gets the same alpha for each feature: both compute the same function. The
-    buffer ``pe`` gives the number of positions. The result is an ordinary model, which can be
-    saved with `save_pretrained` and runs on each engine. Its `project` returns log-probabilities;
-    teaching code that returns logits computes the same up to a log-softmax.
+    The sizes are read from the tensors. A projection of attention without bias in all blocks gets
+    a bias of zeros, a norm with one alpha in all gets the same alpha for each feature: both compute
+    the same function. The buffer ``pe`` gives the number of positions. The result is an ordinary
+    model, which can be saved with `save_pretrained` and runs on each engine. Its `project` returns
+    log-probabilities; teaching code that returns logits computes the same up to a log-softmax.
 
     Args:
         state: names and tensors, or a checkpoint that holds them under ``model_state_dict`` (also
             ``state_dict`` or ``model``). Prefixes of DataParallel and torch.compile are dropped.
-        h: the number of heads, which the tensors do not show.
+        h: the number of heads that the model was trained with. The tensors do not show it: with
+            another h that divides d_model, the model loads and computes another function. The
+            default is that of the teaching code.
         dropout: used if the model is trained further.
         pad_id, bos_id, eos_id: the special tokens; by default those of the layout: 1, 2, 3 for
             hkproj/pytorch-transformer, 2, 0, 1 for the Annotated Transformer.
@@ -76,20 +79,27 @@ def from_state_dict(
         The model in eval mode.
 
     Raises:
-        UserError: `state` holds no tensors; one is missing, unexpected or of another shape; or
-            ``pe`` is not the paper's sinusoids.
+        UserError: `state` holds no tensors; one is missing, unexpected, there twice, of another
+            shape, NaN, infinite or quantized; or ``pe`` is not the paper's sinusoids.
     """
     state = _tensors_of(state)
-    tensors = {_renamed(name): tensor for name, tensor in state.items()}
+    names = [_renamed(name) for name in state]
+    tensors = dict(zip(names, state.values(), strict=True))
+    if twice := [name for name in tensors if names.count(name) > 1]:
+        raise UserError(
+            f"the state dictionary has {twice[0]} twice, for example with and without the prefix "
+            "module.; give the tensors of one model"
+        )
     config = _config(tensors, h, dropout, _special_ids(state, pad_id, bos_id, eos_id))
     with torch.random.fork_rng(devices=[]):  # the initial weights are overwritten
         model = Transformer.from_config(config)
     for name in ("src_pos.pe", "tgt_pos.pe"):
         _check_sinusoids(name, tensors.pop(name, None), config.d_model)
     own = dict(model.named_parameters())
-    given = {name: _completed(name, tensors.get(name), own[name]) for name in own}
+    given = {name: _completed(name, tensors, own[name]) for name in own}
     _check_names([n for n, t in given.items() if t is None], tensors.keys() - own.keys())
     _check_shapes(own, given)
+    refuse_damaged_values({n: t for n, t in given.items() if t is not None}, "the state dictionary")
     model.load_state_dict(given)
     return model.eval()
 
@@ -105,9 +115,9 @@ def _tensors_of(state: Any) -> Mapping[str, Any]:
     for key in CHECKPOINT_KEYS:
         if isinstance(state.get(key), Mapping):
             state = state[key]
-    wrong = [name for name, value in state.items() if not isinstance(value, Tensor)]
+    wrong = [n for n, t in state.items() if not (isinstance(n, str) and isinstance(t, Tensor))]
     if wrong or not state:
-        found = f"the value of {str(wrong[0])!r} is not a tensor" if wrong else "it is empty"
+        found = f"{wrong[0]!r} is not the name of a tensor" if wrong else "it is empty"
         raise UserError(f"this is not a state dictionary ({found}); {EXPECTED}")
     return state
 
@@ -130,19 +140,16 @@ def _config(
     tensors: Mapping[str, Tensor], h: int, dropout: float, special_ids: list[int]
 ) -> TransformerConfig:
     """The sizes that the shapes show."""
-    try:
-        src_vocab_size, d_model = tensors["src_embed.embedding.weight"].shape
-        tgt_vocab_size = tensors["tgt_embed.embedding.weight"].shape[0]
-        d_ff = tensors["encoder.layers.0.feed_forward_block.linear_1.weight"].shape[0]
-    except (KeyError, ValueError) as error:
-        raise UserError(f"the state dictionary lacks {error}; {EXPECTED}") from error
+    src_vocab_size, d_model = _matrix("src_embed.embedding.weight", tensors)
+    tgt_vocab_size, _ = _matrix("tgt_embed.embedding.weight", tensors)
+    d_ff, _ = _matrix("encoder.layers.0.feed_forward_block.linear_1.weight", tensors)
     pad_id, bos_id, eos_id = special_ids
     return TransformerConfig(
         src_vocab_size, tgt_vocab_size, d_model=d_model, h=h, d_ff=d_ff, dropout=dropout,
         encoder_layers=_count_layers("encoder", tensors),
         decoder_layers=_count_layers("decoder", tensors),
-        src_seq_len=_count_positions(tensors.get("src_pos.pe")),
-        tgt_seq_len=_count_positions(tensors.get("tgt_pos.pe")),
+        src_seq_len=_count_positions("src_pos.pe", tensors, d_model),
+        tgt_seq_len=_count_positions("tgt_pos.pe", tensors, d_model),
         pad_id=pad_id, bos_id=bos_id, eos_id=eos_id,
     )  # fmt: skip
 
@@ -152,15 +159,30 @@ def _count_layers(stack: str, names: Iterable[str]) -> int:
     return len({match[1] for match in found if match})
 
 
-def _count_positions(pe: Tensor | None) -> int:
-    return TransformerConfig.src_seq_len if pe is None else pe.shape[-2]
+def _matrix(name: str, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
+    """The two sizes of a tensor that tells the model's sizes."""
+    if name not in tensors:
+        raise UserError(f"the state dictionary lacks {name!r}; {EXPECTED}")
+    if tensors[name].dim() != 2:
+        raise UserError(f"{name} has shape {tuple(tensors[name].shape)}, not two sizes; {EXPECTED}")
+    rows, columns = tensors[name].shape
+    return rows, columns
+
+
+def _count_positions(name: str, tensors: Mapping[str, Tensor], d_model: int) -> int:
+    if name not in tensors:
+        return TransformerConfig.src_seq_len
+    shape = tensors[name].shape
+    if len(shape) < 2 or shape[-1] != d_model or shape[:-2].numel() != 1:
+        raise UserError(f"{name} has shape {tuple(shape)}; expected (1, positions, {d_model})")
+    return shape[-2]
 
 
 def _check_sinusoids(name: str, pe: Tensor | None, d_model: int) -> None:
     if pe is None:
         return
     expected = sinusoids(pe.shape[-2], d_model)
-    if pe.shape[-1] != d_model or not torch.allclose(
+    if not torch.allclose(
         pe.reshape(expected.shape).float(), expected, atol=SINUSOID_TOLERANCE, rtol=0
     ):
         raise UserError(
@@ -169,9 +191,10 @@ def _check_sinusoids(name: str, pe: Tensor | None, d_model: int) -> None:
         )
 
 
-def _completed(name: str, tensor: Tensor | None, own: Tensor) -> Tensor | None:
-    """Zeros for the bias of an attention without one, one alpha or bias for each feature."""
-    if tensor is None and re.search(r"attention_block\.w_.\.bias$", name):
+def _completed(name: str, tensors: Mapping[str, Tensor], own: Tensor) -> Tensor | None:
+    """Zeros for the bias of a projection that has none in any block, one alpha for each feature."""
+    tensor, ending = tensors.get(name), re.search(r"(?<=attention_block)\.w_.\.bias$", name)
+    if ending and not any(other.endswith(ending[0]) for other in tensors):
         return torch.zeros_like(own)
     if tensor is not None and ".norm." in name and tensor.shape == (1,):
         return tensor.expand_as(own).clone()

@@ -1,7 +1,7 @@
 """Texts before they are tokenized: checked, valid Unicode, and with one kind of French spacing."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clearhead.errors import UserError
@@ -42,7 +42,7 @@ def check_texts(texts: Any) -> list[str]:
     """
     if isinstance(texts, str):
         raise UserError("expected a list of texts, got one str; write [text]")
-    if not isinstance(texts, Iterable):
+    if not isinstance(texts, Iterable) or isinstance(texts, Mapping):  # it would give its keys
         kind = "None" if texts is None else f"of type {type(texts).__name__}"
         raise UserError(f"the input is {kind}; expected a list of texts")
     texts = list(texts)

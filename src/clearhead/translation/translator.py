@@ -156,7 +156,9 @@ class Translator:
         With `mark_doubt` each carries the reasons to doubt it; see `clearhead.translation.doubt`.
         """
         texts = check_texts(texts)
-        options = options or DecodingOptions()
+        options = DecodingOptions() if options is None else options
+        if not isinstance(options, DecodingOptions):
+            raise UserError(f"options={options!r}; give DecodingOptions(beam_size=4), for example")
         if mark_doubt:
             options = replace(options, scores=True)
         sources = self.reader.read(texts)

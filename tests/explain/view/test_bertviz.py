@@ -117,6 +117,13 @@ def test_the_attention_of_a_transformers_model_is_accepted() -> None:
         ({"attention": [torch.ones(2, 1, 4, 4) / 4], "tokens": SOURCE}, "that of 2 sentences"),
         ({"attention": attention(4, 4), "tokens": SOURCE, "layer": 3}, "no layer 3; choose from 0"),
         ({"attention": attention(4, 4), "tokens": SOURCE, "include_heads": [7]}, "no head 7"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "heads": [7]}, "no head 7; choose from"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "heads": ["a"]}, "no head 'a'"),
+        ({"attention": attention(4, 4), "tokens": SOURCE, "layer": -9}, "no layer -9"),
+        (
+            {"attention": attention(4, 4), "tokens": [5, 6, 7, 2]},
+            "tokens holds 5, .*convert_ids_to",
+        ),
         ({"attention": attention(4, 4), "tokens": SOURCE, "sentence_b_start": 4}, "from 1 to 3"),
         (
             {"attention": attention(4, 4), "tokens": SOURCE, "html_action": "x"},
@@ -128,3 +135,9 @@ def test_wrong_arguments_are_refused_in_one_line(given: dict[str, object], messa
     with pytest.raises(UserError, match=message) as caught:
         head_view(**given)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_a_negative_layer_or_head_counts_from_the_end() -> None:
+    last = head_view(attention(4, 4), SOURCE, layer=-1, heads=[-1]).view.html
+    layers, heads = len(attention(4, 4)), attention(4, 4)[0].shape[1]
+    assert last == head_view(attention(4, 4), SOURCE, layer=layers - 1, heads=[heads - 1]).view.html

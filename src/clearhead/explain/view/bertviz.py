@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.explain.attention import AttentionMap, Kind
+from clearhead.explain.attention import AttentionMap, Kind, index_of
 from clearhead.explain.view.page import AttentionView
 from clearhead.explain.view.payload import Start
 
@@ -106,6 +106,11 @@ class BertvizView:
         tokens = getattr(self, name)
         if tokens is None:
             raise UserError(f"{needed_by} needs {name}; give one token for each position")
+        if wrong := [token for token in tokens if not isinstance(token, str)]:
+            raise UserError(
+                f"{name} holds {wrong[0]!r}, which is no text; give "
+                "tokenizer.convert_ids_to_tokens(ids)"
+            )
         return [prettified(token) if self.prettify_tokens else token for token in tokens]
 
     def _chosen(self, whole: AttentionMap) -> AttentionMap:
@@ -140,12 +145,11 @@ class head_view(BertvizView):
     display_mode: DisplayMode = "light"
 
     def _start(self, first: AttentionMap) -> Start:
-        index = 0
-        if self.layer is not None:
-            first.layer(self.layer)  # raises if it does not exist
-            index = first.layers.index(self.layer)
-        heads = None if self.heads is None else [first.heads.index(head) for head in self.heads]
-        return Start(view=self.VIEW, layer=index, heads=heads)
+        layer = 0 if self.layer is None else index_of("layer", self.layer, first.layers)
+        heads = self.heads
+        if heads is not None:
+            heads = [index_of("head", head, first.heads) for head in heads]
+        return Start(view=self.VIEW, layer=layer, heads=heads)
 
 
 @dataclass(frozen=True)
