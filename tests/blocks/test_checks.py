@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.blocks import (
     ActivatedFeedForwardBlock,
     BiasedLayerNormalization,
+    Decoder,
+    Encoder,
+    EncoderBlock,
     FeedForwardBlock,
     InputEmbeddings,
     LayerNormalization,
@@ -20,7 +24,11 @@ from clearhead.blocks import (
     ProjectionLayer,
     ResidualConnection,
     SelfAttention,
+    decoder_mask,
+    look_ahead_mask,
+    padding_mask,
     scaled_dot_product_attention,
+    shift_right,
 )
 from clearhead.errors import UserError
 from clearhead.models import Transformer, build_transformer
@@ -155,3 +163,84 @@ def test_positions_refuse_vectors_without_a_batch_with_the_repair(
     assert "x has shape (5, 12)" in found and "x.unsqueeze(0)" in found
     assert positions(x.unsqueeze(0)).shape == (1, 5, D_MODEL)  # the repair works
     assert "last dimension" not in found and "d_model=12" in found
+
+
+@pytest.mark.parametrize("kind", [PositionalEncoding, LearnedPositions])
+def test_no_position_is_before_the_first(kind: Callable[..., nn.Module]) -> None:
+    positions = kind(D_MODEL, 9)
+    found = refused(lambda: positions(torch.randn(1, 2, D_MODEL), start=-3))
+    assert "start=-3 is negative" in found
+
+
+def block(*features: object, dropout: float = 0.1) -> EncoderBlock:
+    attention, feed_forward = MultiHeadAttentionBlock(12, 3, 0.0), FeedForwardBlock(12, 7, 0.0)
+    return EncoderBlock(*features, attention, feed_forward, dropout)
+
+
+@pytest.mark.parametrize("stack", [Encoder, Decoder])
+@pytest.mark.parametrize("features", [(), (D_MODEL,)], ids=["", "features first"])
+@pytest.mark.parametrize("make", [list, tuple, iter])
+def test_layers_whose_parameters_would_not_be_found_are_refused(
+    stack: Callable[..., nn.Module], features: tuple[int, ...], make: Callable[..., object]
+) -> None:
+    layers = make([block(), block()])
+    found = refused(lambda: stack(*features, layers))
+    assert f"layers is a {type(layers).__name__}; give nn.ModuleList(layers)" in found
+    held = stack(*features, nn.ModuleList([block(), block()]))  # the repair works
+    assert len(list(held.parameters())) == 2 * len(list(block().parameters())) + 2
+
+
+def test_features_may_be_a_number_of_numpy() -> None:
+    assert [r.norm.alpha.numel() for r in block(np.int64(D_MODEL)).residual_connections] == [12] * 2
+    assert ResidualConnection(np.int64(D_MODEL), np.float32(0.5)).dropout.p == 0.5
+
+
+@pytest.mark.parametrize("features", [1, 0, -12, 12.0, np.int64(1)])
+def test_a_number_that_is_neither_features_nor_dropout_is_refused(features: float) -> None:
+    for call in (lambda: block(features), lambda: ResidualConnection(features, 0.1)):
+        found = refused(call)
+        assert f"the numbers are {features} and 0.1" in found and "a whole number above 1" in found
+    assert "the numbers are 12 and 2" in refused(lambda: block(12, dropout=2))
+
+
+HEADS = torch.randn(2, 3, 5, 4)
+
+
+@pytest.mark.parametrize("wrong", [HEADS.long(), HEADS[0, 0, 0], HEADS.numpy(), [[1.0]]], ids=str)
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_attention_over_something_else_than_vectors_is_refused(
+    position: int, wrong: object
+) -> None:
+    inputs: list[object] = [HEADS, HEADS, HEADS]
+    inputs[position] = wrong
+    found = refused(lambda: scaled_dot_product_attention(*inputs))
+    assert found.startswith("QKV"[position]) and "floating-point vectors" in found
+
+
+def test_queries_and_keys_of_different_batches_are_refused_with_all_shapes() -> None:
+    k = torch.randn(4, 3, 5, 4)
+    found = refused(lambda: scaled_dot_product_attention(HEADS, k, k))
+    assert "Q has shape (2, 3, 5, 4), K (4, 3, 5, 4) and V (4, 3, 5, 4)" in found
+    assert scaled_dot_product_attention(HEADS[:1], k, k)[0].shape == (4, 3, 5, 4)  # one for all
+
+
+@pytest.mark.parametrize("call", [padding_mask, decoder_mask, shift_right])
+def test_masks_and_targets_are_made_from_ids_of_a_batch(call: Callable[..., Tensor]) -> None:
+    ids = torch.tensor([[5, 7, 0]])
+    assert call(ids, 0).shape[0] == 1
+    assert "unsqueeze(0)" in refused(lambda: call(ids[0], 0))
+    assert "is of type list; expected integer" in refused(lambda: call([[5, 7, 0]], 0))
+    assert "is of type ndarray; expected integer" in refused(lambda: call(ids.numpy(), 0))
+
+
+def test_a_model_without_padding_has_no_padding_mask() -> None:
+    ids = torch.tensor([[5, 7, 0]])
+    assert "pad_id is None" in refused(lambda: padding_mask(ids, None))
+    assert "pad_id is None" in refused(lambda: decoder_mask(ids, None))
+
+
+def test_the_size_of_a_look_ahead_mask_is_a_number() -> None:
+    ids = torch.tensor([[5, 7, 0]])
+    found = refused(lambda: look_ahead_mask(ids))
+    assert "size has shape (1, 3)" in found and "ids.shape[1]" in found
+    assert look_ahead_mask(ids.shape[1]).shape == (1, 1, 3, 3)  # the repair works

@@ -131,3 +131,45 @@ def test_no_guess_where_batch_and_heads_are_equal() -> None:
     x = torch.randn(4, 5, 12)  # a (4, 5, 5) mask would silently become one mask a head
     with pytest.raises(UserError, match=r"\(4, 5, 5\)"):
         block(x, x, x, torch.ones(4, 5, 5, dtype=torch.bool))
+
+
+@pytest.mark.parametrize(
+    "shape", [(4, 5, 6), (4, 4, 5, 7), (7, 1, 5, 6), (3, 3), (6, 5), (1, 4, 4, 5, 6)], ids=str
+)
+def test_the_dot_product_refuses_a_mask_over_other_axes_than_its_scores(
+    shape: tuple[int, ...],
+) -> None:
+    q, k = torch.randn(4, 4, 5, 3), torch.randn(4, 4, 6, 3)  # as many sentences as heads
+    with pytest.raises(UserError, match="batch=4, query=5, key=6; give"):
+        scaled_dot_product_attention(q, k, k, torch.ones(shape).bool())
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (3, 2), (3, 2, 4)], ids=str)
+def test_the_dot_product_takes_a_mask_of_its_scores_axes_and_adds_none(
+    lead: tuple[int, ...],
+) -> None:
+    q, k = torch.randn(*lead, 5, 3), torch.randn(*lead, 6, 3)
+    for shape in ((*lead, 5, 6), (5, 6), (6,), (*lead, 1, 1)):
+        output, _ = scaled_dot_product_attention(q, k, k, torch.ones(shape).bool())
+        assert output.shape == q.shape
+    with pytest.raises(UserError, match="query=5, key=6; give"):
+        scaled_dot_product_attention(q, k, k, torch.ones(1, *lead, 5, 6).bool())
+
+
+def test_the_repair_of_a_mask_with_too_few_axes_works() -> None:
+    x, visible = torch.randn(4, 4, 5, 3), torch.ones(4, 5, 5).bool().tril()
+    with pytest.raises(UserError, match=r"\(batch, query, key\): mask\[:, None\]"):
+        scaled_dot_product_attention(x, x, x, visible)
+    assert scaled_dot_product_attention(x, x, x, visible[:, None])[0].shape == x.shape
+    with pytest.raises(UserError, match=r"\(batch, key\): mask\[:, None, None\]"):
+        scaled_dot_product_attention(x, x, x, visible[:, -1])
+    assert scaled_dot_product_attention(x, x, x, visible[:, -1][:, None, None])[0].shape == x.shape
+
+
+@pytest.mark.parametrize("value", [-10_000, -1, 2])
+def test_integers_other_than_0_and_1_are_no_mask(value: int) -> None:
+    x = torch.randn(2, 5, 4)
+    mask = torch.zeros(2, 1, 5, dtype=torch.int64)
+    mask[1, 0, 3] = value
+    with pytest.raises(UserError, match=rf"shape \(2, 1, 5\) and holds {value}; .* of floats"):
+        scaled_dot_product_attention(x, x, x, mask)

@@ -88,3 +88,9 @@ def test_a_constant_vector_gives_zeros_and_finite_gradients() -> None:
     y.square().sum().backward()
     assert torch.equal(y, torch.zeros(2, 3, 5))
     assert x.grad is not None and x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("features", [8.0, 1.0])
+def test_a_number_of_features_that_is_a_float_is_no_epsilon(features: float) -> None:
+    with pytest.raises(TypeError, match="not float"):
+        LayerNormalization(features)

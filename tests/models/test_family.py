@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from clearhead.blocks import padding_mask
+from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.errors import UserError
 from clearhead.models import (
     Bert,
@@ -100,6 +100,50 @@ def test_padding_changes_nothing(model: nn.Module) -> None:
     longer = torch.cat([ids, torch.full((2, 4), 1)], dim=1)
     found = model(longer, padding_mask(longer, 1))[:, :9]
     torch.testing.assert_close(found, model(ids), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("batch", [2, 3, 9], ids=["", "batch = h", "batch = seq_len"])
+@torch.no_grad()
+def test_a_mask_that_lacks_axes_is_refused_with_the_repair(model: nn.Module, batch: int) -> None:
+    ids, mask = torch.randint(4, 30, (batch, 9)), torch.ones(batch, 9).bool()
+    mask[0, :2] = False
+    for flat, repair in ((mask, "mask[:, None, None]"), (mask[:, None], "mask[:, None]")):
+        with pytest.raises(UserError) as caught:
+            model(ids, flat)
+        found = str(caught.value)
+        assert f"a mask of shape {tuple(flat.shape)} does not fit batch={batch}" in found
+        assert found.endswith(repair)
+    assert model(ids, mask[:, None, None]).shape == (batch, 9, 12)
+    with pytest.raises(UserError, match="mask is of type ndarray"):
+        model(ids, mask.numpy())
+
+
+@torch.no_grad()
+def test_a_mask_for_each_query_is_taken_except_by_esm_which_needs_to_know_the_padding() -> None:
+    ids, mask = torch.randint(4, 30, (2, 9)), look_ahead_mask(9)
+    bert, gpt, esm = MODELS
+    assert torch.equal(gpt(ids, mask), gpt(ids))
+    assert not torch.allclose(bert(ids, mask), bert(ids))
+    with pytest.raises(UserError, match=r"\(1, 1, 9, 9\) does not fit .* give \(2, 1, 1, 9\)"):
+        esm(ids, mask)
+
+
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [
+        (torch.full((2, 9), 2), "segment 2 is outside 0 to 1"),
+        (torch.full((2, 9), -1), "segment -1 is outside 0 to 1"),
+        (torch.zeros(2, 9), "segments has shape (2, 9) and dtype float32"),
+        (torch.zeros(2, 8).long(), "segments has shape (2, 8) and ids (2, 9)"),
+        ([[0] * 9] * 2, "segments is of type list"),
+    ],
+    ids=["too large", "negative", "float", "shape", "list"],
+)
+def test_segments_that_do_not_fit_are_refused(segments: Any, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        MODELS[0](torch.randint(4, 30, (2, 9)), None, segments)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 @torch.no_grad()

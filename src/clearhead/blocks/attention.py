@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.checks import check_attention, check_dot_product
+from clearhead.blocks.checks import check_attention, check_dot_product, check_scores
 from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
 
@@ -25,12 +25,12 @@ def scaled_dot_product_attention(
     Shape:
         Q: (..., query, d_k), K: (..., key, d_k), V: (..., key, d_v);
         mask: broadcasts to (..., query, key), True or 1 = visible.
-        -> output (..., query, d_v), weights (..., query, key). A query with no visible key
-        gets zero weights and a zero output.
+        -> output (..., query, d_v), weights (..., query, key); zeros where no key is visible.
 
     Raises:
         UserError: shapes that do not fit each other.
     """
+    check_scores(Q, K, V, mask)
     return MultiHeadAttentionBlock.attention(Q, K, V, mask, None)
 
 

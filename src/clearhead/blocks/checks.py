@@ -4,10 +4,12 @@ They read shapes and dtypes only, never values, so they cost nothing measurable 
 not wait for them.
 """
 
+from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.errors import UserError
 
@@ -18,9 +20,23 @@ def separate_features(*arguments: Any) -> tuple[Any, ...]:
     Some teaching code writes ``Encoder(features, layers)`` where other code writes
     ``Encoder(layers)``. The features are the only whole number above 1; the arguments after
     them move up by one, and the last becomes None.
+
+    Raises:
+        UserError: a number that is neither features nor dropout, or layers in a list, where
+            their parameters would not be found.
     """
-    found = [i for i, value in enumerate(arguments) if type(value) is int and value > 1]
-    if len(found) != 1 or arguments[1] is None:
+    for value in arguments:
+        if isinstance(value, Iterable) and not isinstance(value, nn.Module):
+            raise UserError(f"layers is a {type(value).__name__}; give nn.ModuleList(layers)")
+    numbers = [i for i, value in enumerate(arguments) if isinstance(value, Real)]
+    found = [i for i in numbers if isinstance(arguments[i], Integral) and arguments[i] > 1]
+    if len(found) > 1 or len(numbers) - len(found) > 1:
+        given = " and ".join(str(arguments[i]) for i in numbers)
+        raise UserError(
+            f"the numbers are {given}; give the number of features, a whole number above 1, and "
+            "the dropout, from 0 to 1"
+        )
+    if not found or arguments[1] is None:
         return None, *arguments
     (index,) = found
     return arguments[index], *arguments[:index], *arguments[index + 1 :], None
@@ -36,6 +52,27 @@ def check_ids(name: str, ids: Tensor) -> None:
     if ids.dim() != 2:
         hint = f"; add the batch axis: {name}.unsqueeze(0)" if ids.dim() == 1 else ""
         _refuse(name, ids, "token ids of shape (batch, seq_len)" + hint)
+
+
+def check_padding(ids: Tensor, pad_id: int) -> None:
+    """Token ids of a batch, and the id of their padding.
+
+    Raises:
+        UserError: another dtype or number of axes, or no id.
+    """
+    check_ids("ids", ids)
+    if pad_id is None:
+        raise UserError("pad_id is None; give the id of the padding, or no mask if there is none")
+
+
+def check_size(size: int) -> None:
+    """The size of a look-ahead mask is a number, not the ids.
+
+    Raises:
+        UserError: a tensor with axes.
+    """
+    if isinstance(size, Tensor) and size.dim():
+        _refuse("size", size, "the number of positions: ids.shape[1]")
 
 
 def check_integers(name: str, ids: Tensor) -> None:
@@ -99,9 +136,11 @@ def check_positions(x: Tensor, start: int, seq_len: int, d_model: int) -> None:
     """A sequence that fits into `seq_len` positions from `start` on.
 
     Raises:
-        UserError: another shape, or too long.
+        UserError: another shape, too long, or a negative start.
     """
     check_sequence("x", x, d_model)
+    if start < 0:
+        raise UserError(f"start={start} is negative; the first position is 0")
     end = start + x.shape[1]
     if end > seq_len:
         raise UserError(
@@ -128,6 +167,25 @@ def check_dot_product(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
+def check_scores(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
+    """The inputs of `scaled_dot_product_attention`: vectors, and a mask that fits their scores.
+
+    Raises:
+        UserError: another dtype, or axes before the last two or a mask that do not fit.
+    """
+    for name, x in {"Q": Q, "K": K, "V": V}.items():
+        if not isinstance(x, Tensor) or x.dim() < 2 or not x.is_floating_point():
+            _refuse(name, x, "floating-point vectors of shape (..., seq_len, d_k)")
+    try:
+        lead = torch.broadcast_shapes(Q.shape[:-2], K.shape[:-2], V.shape[:-2])
+    except RuntimeError as error:
+        raise UserError(
+            f"Q has shape {_shape(Q)}, K {_shape(K)} and V {_shape(V)}; expected the same sizes "
+            "before the last two, for example batch and heads"
+        ) from error
+    check_mask(mask, (*lead, Q.shape[-2], K.shape[-2]))
+
+
 def check_attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, d_model: int, h: int
 ) -> None:
@@ -152,26 +210,46 @@ def check_attention(
     check_mask(mask, (batch, h, query, key))
 
 
-def check_mask(mask: Tensor | None, scores: tuple[int, int, int, int]) -> None:
+def check_text(ids: Tensor, mask: Tensor | None, h: int, query: int | None = None) -> None:
+    """The token ids of a batch, and the mask of a model that reads them.
+
+    Here a mask needs its four axes: one of another library, (batch, key), would be taken for
+    (query, key) where the two sizes happen to be equal. `query` is 1 if it must hide padding only.
+
+    Raises:
+        UserError: another dtype or shape.
+    """
+    check_ids("ids", ids)
+    batch, seq_len = ids.shape
+    check_mask(mask, (batch, h, query or seq_len, seq_len), all_axes=True)
+
+
+def check_mask(mask: Tensor | None, scores: tuple[int, ...], all_axes: bool = False) -> None:
     """A mask must broadcast to the scores' shape, (batch, h, query, key), by its own axes.
 
     Broadcasting would align the batch axis of a (batch, query, key) mask with the heads,
     without an error where the two sizes happen to be equal.
 
     Raises:
-        UserError: it does not; both shapes are named.
+        UserError: it does not, or lacks one of `all_axes`; both shapes are named.
     """
     if mask is None:
         return
     if not isinstance(mask, Tensor):
         _refuse("mask", mask, "a tensor, True = visible, or None")
-    batch, h, query, key = scores
-    shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
-    wanted = (batch, h if mask.dim() == 4 else 1, query, key)
-    if len(shape) > 4 or any(size not in (1, s) for size, s in zip(shape, wanted, strict=True)):
+    *lead, query, key = scores
+    missing = len(scores) - mask.dim()
+    shape = (1,) * missing + tuple(mask.shape)
+    wanted = ([1] * len(lead) if missing else lead) + [query, key]
+    fits = not missing or (missing > 0 and not all_axes)
+    if not fits or any(size not in (1, s) for size, s in zip(shape, wanted, strict=True)):
+        batch = f"batch={lead[0]}, " if lead else ""
+        good = (*lead[:1], *[1] * len(lead[1:]), query, key)
+        forms = {2: "(batch, key): mask[:, None, None]", 3: "(batch, query, key): mask[:, None]"}
+        repair = f"; from {forms[mask.dim()]}" if len(scores) == 4 and mask.dim() in forms else ""
         raise UserError(
-            f"a mask of shape {tuple(mask.shape)} does not fit batch={batch}, query={query}, "
-            f"key={key}; give ({batch}, 1, {query}, {key}), where any size may be 1"
+            f"a mask of shape {_shape(mask)} does not fit {batch}query={query}, "
+            f"key={key}; give {good}, where any size may be 1{repair}"
         )
 
 

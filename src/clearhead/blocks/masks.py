@@ -8,6 +8,7 @@ Shapes are (batch, 1, query, key) or broadcast to it, so masks combine with ``&`
 import torch
 from torch import Tensor
 
+from clearhead.blocks.checks import check_ids, check_padding, check_size
 from clearhead.errors import UserError
 
 # Additive masks hide with -inf, or with a number that the softmax turns into 0.
@@ -19,6 +20,7 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
     Shape: (batch, key_len) ids -> (batch, 1, 1, key_len), the same for each query.
     """
+    check_padding(ids, pad_id)
     return (ids != pad_id)[:, None, None, :]
 
 
@@ -27,6 +29,7 @@ def look_ahead_mask(size: int, device: torch.device | str | None = None) -> Tens
 
     Shape: -> (1, 1, size, size)
     """
+    check_size(size)
     return torch.ones(size, size, dtype=torch.bool, device=device).tril()[None, None]
 
 
@@ -46,26 +49,35 @@ def as_boolean(mask: Tensor) -> Tensor:
     = hidden; a float mask of zeros alone is additive and hides nothing.
 
     Raises:
-        UserError: a float mask with other values, such as the biases of ALiBi.
+        UserError: other values, such as the biases of ALiBi, or integers to be added. On a GPU,
+            which would have to wait for this check, integers other than 1 are hidden.
     """
     if mask.dtype == torch.bool:
         return mask
-    if not mask.is_floating_point():
-        return mask != 0
     ones, zeros = mask == 1, mask == 0
-    if torch.compiler.is_compiling():  # a compiled graph cannot branch on values
+    compiling = torch.compiler.is_compiling()  # a compiled graph cannot branch on values
+    if not mask.is_floating_point():
+        if mask.device.type == "cpu" and not compiling:
+            _check_values(mask, ones | zeros)
+        return ones
+    if compiling:
         valid = (ones | zeros).all() | (zeros | (mask <= HIDDEN)).all()
         torch._assert_async(valid, "expected a mask of booleans, 0 and 1, or 0 and -inf")
         return torch.where(ones.any(), ones, zeros)
     if ones.any() and (ones | zeros).all():
         return ones
-    if not (zeros | (mask <= HIDDEN)).all():
-        wrong = mask[~(zeros | (mask <= HIDDEN))][0].item()
+    _check_values(mask, zeros | (mask <= HIDDEN))
+    return zeros
+
+
+def _check_values(mask: Tensor, allowed: Tensor) -> None:
+    if not allowed.all():
+        wrong = mask[~allowed][0].item()
         raise UserError(
             f"the mask has shape {tuple(mask.shape)} and holds {wrong:g}; expected booleans "
-            "(True = visible), 0 and 1 (1 = visible), or an additive mask of 0 (visible) and -inf"
+            "(True = visible), 0 and 1 (1 = visible), or an additive mask of floats: 0 (visible) "
+            "and -inf"
         )
-    return zeros
 
 
 def shift_right(labels: Tensor, bos_id: int) -> Tensor:
@@ -78,6 +90,7 @@ def shift_right(labels: Tensor, bos_id: int) -> Tensor:
 
     Shape: (batch, tgt_len) -> (batch, tgt_len)
     """
+    check_ids("labels", labels)
     shifted = labels.roll(1, dims=1)
     shifted[:, 0] = bos_id
     return shifted

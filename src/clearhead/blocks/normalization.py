@@ -31,7 +31,7 @@ class LayerNormalization(nn.Module):
 
     def __init__(self, features: int | None = None, eps: float = 1e-6) -> None:
         super().__init__()
-        if isinstance(features, float):  # LayerNormalization(1e-6): epsilon alone
+        if isinstance(features, float) and features < 1:  # LayerNormalization(1e-6): epsilon alone
             features, eps = None, features
         self.eps = eps
         self.alpha = nn.Parameter(torch.ones(features or 1))

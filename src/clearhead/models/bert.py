@@ -21,7 +21,8 @@ from clearhead.blocks import (
     PostNormResidualConnection,
     padding_mask,
 )
-from clearhead.blocks.checks import check_ids
+from clearhead.blocks.checks import check_ids, check_text
+from clearhead.errors import UserError
 from clearhead.models.architecture import tree
 from clearhead.models.config import check_memory
 from clearhead.models.stack import StackConfig, choose_heads, initialize_normal, stack
@@ -51,8 +52,24 @@ class BertEmbeddings(nn.Module):
 
     def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
         """Look up three times, add, normalise."""
+        self._check_segments(ids, segments)
         x = self.positions(self.words(ids) + self.segments(segments))
         return self.dropout(self.norm(x))
+
+    def _check_segments(self, ids: Tensor, segments: Tensor) -> None:
+        check_ids("segments", segments)
+        if segments.shape != ids.shape:
+            raise UserError(
+                f"segments has shape {tuple(segments.shape)} and ids {tuple(ids.shape)}; "
+                "give each token its segment"
+            )
+        last = self.segments.num_embeddings - 1
+        # Reading the segments would make a GPU wait, and a compiled graph cannot branch on them.
+        if segments.device.type != "cpu" or torch.compiler.is_compiling():
+            return
+        if not torch.equal(segments.clamp(0, last), segments):
+            wrong = int(segments[segments.clamp(0, last) != segments][0])
+            raise UserError(f"segment {wrong} is outside 0 to {last}, those of this model")
 
 
 class Bert(nn.Module):
@@ -70,7 +87,8 @@ class Bert(nn.Module):
         -> (batch, seq_len, d_model)
 
     Raises:
-        UserError: the text is longer than `seq_len`, or an id is not in the vocabulary.
+        UserError: the text is longer than `seq_len`, or an id is not in the vocabulary, or
+            a segment or the mask does not fit.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -86,7 +104,7 @@ class Bert(nn.Module):
         self, ids: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
         """The last hidden states; without `segments`, all tokens are of segment 0."""
-        check_ids("ids", ids)
+        check_text(ids, mask, self.config.h)
         segments = torch.zeros_like(ids) if segments is None else segments
         return self.encoder(self.embeddings(ids, segments), mask)
 

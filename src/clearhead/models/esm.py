@@ -17,7 +17,7 @@ from clearhead.blocks import (
     RotaryPositions,
     TokenDropoutEmbeddings,
 )
-from clearhead.blocks.checks import check_ids
+from clearhead.blocks.checks import check_text
 from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
 from clearhead.models.architecture import tree
@@ -79,7 +79,7 @@ class Esm(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """The last hidden states; without a mask nothing is padding."""
-        check_ids("ids", ids)
+        check_text(ids, mask, h=1, query=1)
         if ids.shape[1] > self.config.seq_len:
             raise UserError(
                 f"the chain has {ids.shape[1]} tokens, special tokens included, but this model has "

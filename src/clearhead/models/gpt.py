@@ -14,7 +14,7 @@ from clearhead.blocks import (
     TiedProjection,
     look_ahead_mask,
 )
-from clearhead.blocks.checks import check_ids
+from clearhead.blocks.checks import check_text
 from clearhead.blocks.masks import as_boolean
 from clearhead.models.architecture import tree
 from clearhead.models.config import check_memory
@@ -72,7 +72,7 @@ class Gpt(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """The last hidden states: position t sees ids 0 … t."""
-        check_ids("ids", ids)
+        check_text(ids, mask, self.config.h)
         visible = look_ahead_mask(ids.shape[1], ids.device)
         if mask is not None:
             visible = visible & as_boolean(mask)

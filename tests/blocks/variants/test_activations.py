@@ -1,11 +1,13 @@
 """The curves are their formulas, and the block is the paper's with another curve."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
 
 from clearhead.blocks import ACTIVATIONS, ActivatedFeedForwardBlock, FeedForwardBlock
+from clearhead.blocks.variants.activations import Activation
 
 NUMBERS = [-30.0, -3.0, -0.7, -1e-3, 0.0, 1e-3, 0.5, 2.0, 30.0]
 
@@ -57,3 +59,16 @@ def test_the_curve_stands_between_the_matrices(name: str) -> None:
     inner = ACTIVATIONS[name](x @ block.linear_1.weight.T + block.linear_1.bias)
     expected = inner @ block.linear_2.weight.T + block.linear_2.bias
     torch.testing.assert_close(block(x), expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("activation", "shown"),
+    [
+        (ACTIVATIONS["gelu"], "activation=gelu"),
+        (torch.nn.GELU(), "activation=GELU("),
+        (partial(torch.nn.functional.gelu, approximate="tanh"), "approximate='tanh'"),
+    ],
+    ids=["function", "module", "partial"],
+)
+def test_any_activation_can_be_printed(activation: Activation, shown: str) -> None:
+    assert shown in repr(ActivatedFeedForwardBlock(6, 11, 0.0, activation))

@@ -71,4 +71,4 @@ class ActivatedFeedForwardBlock(FeedForwardBlock):
 
     def extra_repr(self) -> str:
         """The activation function, for `print`."""
-        return f"activation={self.activation.__name__}"
+        return f"activation={getattr(self.activation, '__name__', self.activation)}"
