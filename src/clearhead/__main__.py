@@ -1,6 +1,11 @@
-"""`python -m clearhead` is the `clearhead` command."""
+"""`clearhead` and `python -m clearhead`; Ctrl-C is silent also while the command is imported."""
 
-from clearhead.cli.main import main
+import sys
+
+try:
+    from clearhead.cli.main import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if __name__ == "__main__":
     main()

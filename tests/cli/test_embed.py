@@ -12,7 +12,9 @@ import pytest
 
 from clearhead.cli.main import run
 from clearhead.pipelines.embedding import Embedder
+from clearhead.translation.loading import SHIPPED
 from tests.cli.messages import without_engine
+from tests.pipelines.gpt import gpt
 from tests.pipelines.models import LABELS, bert, esm, labelled
 
 Call = Callable[..., tuple[int, str, str]]
@@ -101,6 +103,28 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(
     assert old.read_text(encoding="utf-8") == "what was there"
     code, _, err = call("embed", "--model", model, long, "-o", old, "--truncate")
     assert code == 0 and "1 of 2 texts were cut to 48 tokens" in err
+
+
+@pytest.mark.parametrize("verb", ["embed", "fill-mask", "classify"])
+def test_a_directory_without_an_encoder_is_named_with_what_it_holds(
+    verb: str, tmp_path: Path, call: Call
+) -> None:
+    for name in ("empty", "gpt"):
+        (tmp_path / name).mkdir()
+    gpt(tmp_path / "gpt")
+    source = tmp_path / "lines.txt"
+    source.write_text("A [MASK].\n", encoding="utf-8")
+    for directory, said in (
+        (SHIPPED, "which translates and is no encoder; for it there is `clearhead translate`"),
+        (
+            tmp_path / "gpt",
+            "which continues texts and is no encoder; for it there is `clearhead ge",
+        ),
+        (tmp_path / "empty", "a model directory holds config.json, model.safetensors"),
+        ("", "the name of the model is empty"),
+    ):
+        code, _, err = call(verb, "--model", directory, source if verb == "embed" else "A [MASK].")
+        assert code == 2 and said in err and err.count("\n") == 1
 
 
 def test_a_mask_is_filled_in(tmp_path: Path, call: Call) -> None:

@@ -58,7 +58,7 @@ def test_without_sentences_nothing_is_verified(export: Run, model: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Missing option '--to'"),
+        ([], "Missing option '--to'. Choose from: ctranslate2, onnx, huggingface; "),
         (["--to", "tflite"], "'tflite' is not one of"),
         (["--to", "onnx", "--precision", "int8"], "ONNX exports do not support precision 'int8'"),
         (["--to", "onnx", "--sentences", "-1"], "sentences=-1"),
@@ -75,6 +75,13 @@ def test_bad_input_is_one_line_and_code_2(arguments: list[str], message: str, ex
     code, out, err = export(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("clearhead: error: ") and message in err
+
+
+def test_a_model_that_does_not_translate_is_refused_as_one(export: Run, tmp_path: Path) -> None:
+    (tmp_path / "gpt").mkdir()
+    (tmp_path / "gpt" / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
+    code, _, err = export("--to", "onnx", "--model", "gpt")
+    assert code == 2 and "'gpt2' model, expected a translator" in err and err.count("\n") == 1
 
 
 def test_a_missing_package_costs_one_line(

@@ -68,6 +68,13 @@ class TestEndings:
         assert out == "" and err.count("\n") == 1
         assert err.startswith("clearhead: error: ") and "--help` lists" in err
 
+    @pytest.mark.parametrize("times", [["--times", "two"], ["--times"]])
+    def test_bad_usage_points_to_the_help_of_its_verb(
+        self, times: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main.run(["counts", *times]) == 2
+        assert "`clearhead counts --help` lists" in capsys.readouterr().err
+
     def test_ctrl_c_is_130(self) -> None:
         assert main.run(["interrupted"]) == 130
         assert main.run(["gives-up"]) == 130
@@ -128,6 +135,19 @@ def test_a_stopped_command_leaves_no_unfinished_file(number: int, tmp_path: Path
         assert process.wait() == 128 + number
         assert process.stderr.read() == b""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_during_the_imports_is_130_and_silence() -> None:
+    code = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'clearhead.cli.main': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "runpy.run_module('clearhead', run_name='__main__')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (found.returncode, found.stderr) == (130, b"")
 
 
 def test_nohup_still_ignores_the_end_of_the_terminal() -> None:

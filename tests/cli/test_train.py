@@ -134,6 +134,12 @@ def test_resume_needs_only_the_run_directory(
         (["train", "en_frr"], "did you mean en_fr?"),
         (["train", "en_fr", "--set", "run.stepz=3"], "did you mean 'steps'?"),
         (["train", "en_fr", "--data", "missing.tsv"], "missing.tsv does not exist"),
+        (["train", "en_fr", "--data", ""], "data.train: the name of the corpus is empty"),
+        (["train", "en_fr"], "data.train: train.tsv does not exist"),
+        (["train", "en_fr"], "give your pairs with --data FILE"),
+        (["train", "en_fr", "--data", "grammar:train:9"], "data.dev: dev.tsv does not exist"),
+        (["train", "en_fr", "--data", "grammar:train:9"], "pairs with --set data.dev=FILE"),
+        (["train", "multi30k"], "get it with `clearhead data get multi30k`"),
         (["train", "en_fr", "--data", "grammar:train:9", "--device", "tpu"], "'tpu' is unknown"),
     ],
 )

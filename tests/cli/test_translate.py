@@ -77,6 +77,14 @@ def test_files_in_and_out(clearhead: Run, tmp_path: Path) -> None:
     assert (tmp_path / "fr").read_text(encoding="utf-8") == expected("Hello", "", "the cat")
 
 
+def test_a_hyphen_as_output_is_standard_output(
+    clearhead: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert clearhead("Hello", "-o", "-")[:2] == (0, expected("Hello"))
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_in_nothing_out(clearhead: Run) -> None:
     assert clearhead() == (0, "", "")
 
@@ -164,6 +172,8 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
         (["Hi", "--threads", "0"], "threads=0"),
         (["x" * 200, "--long-input", "refuse"], "202 tokens"),
         (["Hi", "--alignments", "--alignment-layer", "7"], "no decoder layer 7"),
+        (["Hi", "--alignment-layer", "0"], "--alignment-layer 0 needs --alignments"),
+        (["Hi", "--model", ""], "the name of the model is empty"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(

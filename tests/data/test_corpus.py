@@ -131,6 +131,8 @@ def test_a_plus_may_be_in_a_name() -> None:
     [
         ("p.tsv + q.tsv", r"q\.tsv does not exist \(near names: .*p\.tsv"),
         ("p.tsv + ", "expected a corpus on both sides of"),
+        ("", "the name of the corpus is empty; expected a file"),
+        ("data/tatoeba/fra.txt", "get it with `clearhead data get tatoeba`"),
         ("q.tsv", r"q\.tsv does not exist \(near names: .*p\.tsv"),
         ("p.en,p.frr", r"p\.frr does not exist \(near names: .*p\.fr"),
         ("none/p.tsv", "none/p.tsv does not exist, nor does the directory none"),

@@ -86,15 +86,22 @@ def test_with_a_limit_the_first_lines_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "model", "name"),
     [
-        ("some/test.tsv", "runs/mine/best", "test.mine-best.hyp"),
+        ("test.tsv", "runs/mine/best", "test.mine-best.hyp"),
+        ("some/test.tsv", "runs/mine/best", "some-test.mine-best.hyp"),
+        ("../test.tsv", None, "test.shipped.hyp"),
         ("test.en,test.fr", "models/en_fr", "test.en_fr.hyp"),
         ("grammar:test:1000:3", None, "grammar-test-1000-3.shipped.hyp"),
-        ("a/x.tsv + b/y.en,b/y.fr", None, "x+y.shipped.hyp"),
+        ("a/x.tsv + b/y.en,b/y.fr", None, "a-x+b-y.shipped.hyp"),
         ("hf:org/name:en-fr:test", None, "hf-org-name-en-fr-test.shipped.hyp"),
     ],
 )
 def test_names_contain_the_test_set_and_the_model(data: str, model: str, name: str) -> None:
     assert default_name(data, Path(model) if model else None) == Path(name)
+
+
+def test_a_part_of_a_test_set_has_another_name_than_the_whole() -> None:
+    names = [default_name("test.tsv", None, limit=limit) for limit in (None, 2, 3)]
+    assert len(set(names)) == 3 and names[1] == Path("test-first-2.shipped.hyp")
 
 
 def test_an_unwritable_location_is_refused_beforehand(tmp_path: Path) -> None:

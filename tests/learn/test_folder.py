@@ -47,6 +47,12 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
         start(tmp_path)
 
 
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(UserError, match=r"notes\.txt is a file; give a new folder's name"):
+        start(tmp_path / "notes.txt")
+
+
 def test_a_moved_folder_keeps_its_progress(folder: Path, tmp_path: Path) -> None:
     progress = Progress.load(folder)
     progress.passed["scale"] = "6 of 6 checks passed"

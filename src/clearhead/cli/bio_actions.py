@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clearhead.cli.streams import pour
+from clearhead.cli.streams import or_stdout, pour
 from clearhead.errors import UserError
 from clearhead.files import atomic_save
 
@@ -50,12 +50,14 @@ Output = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", help="A file of tab-separated values, or .csv.",
-        show_default="standard output",
+        show_default="standard output", callback=or_stdout,
     ),
 ]  # fmt: skip
 Vectors = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help=".npz or .tsv.", show_default="TSV to stdout"),
+    typer.Option(
+        "--output", "-o", help=".npz or .tsv.", show_default="TSV to stdout", callback=or_stdout
+    ),
 ]
 
 Explain = Annotated[

@@ -7,7 +7,13 @@ from typing import Annotated, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
-from clearhead.cli.streams import check_file, check_output, named_texts, warnings_on_stderr
+from clearhead.cli.streams import (
+    check_file,
+    check_output,
+    named_texts,
+    or_stdout,
+    warnings_on_stderr,
+)
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, is_special
 
@@ -18,9 +24,10 @@ Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its n
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help=".npz or .tsv, whole or not at all.", show_default="TSV to stdout"
+        "--output", "-o", help=".npz or .tsv, whole or not at all.",
+        show_default="TSV to stdout", callback=or_stdout,
     ),
-]
+]  # fmt: skip
 Format = Annotated[
     Literal["auto", "text", "fasta"], typer.Option(help="What FILE is; auto looks at it.")
 ]

@@ -18,8 +18,8 @@ from clearhead.cli.options import (
     Model,
     Threads,
 )
-from clearhead.cli.streams import warnings_on_stderr
-from clearhead.errors import UserError
+from clearhead.cli.streams import only_file, warnings_on_stderr
+from clearhead.errors import UserError, counted
 
 if TYPE_CHECKING:
     from clearhead.decoding.choice import EngineName
@@ -47,8 +47,11 @@ Tokenized = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File for the hypotheses.", show_default="DATA.MODEL.hyp"),
-]
+    typer.Option(
+        "--output", "-o", help="File for the hypotheses.", show_default="DATA.MODEL.hyp",
+        callback=only_file,
+    ),
+]  # fmt: skip
 Limit = Annotated[int | None, typer.Option(help="Only the first N pairs.", show_default="all")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SourceLang = Annotated[str, typer.Option(help="Source language in TMX, JSONL or a data set.")]
@@ -104,7 +107,7 @@ def evaluate(
     read = partial(read_hypotheses, lines=len(examples), limited=limit is not None)
     other = read(against) if against else None
     papers = _moses_bleu(target_lang, read(tokenized) if tokenized else None, as_papers)
-    kept = hypotheses or output or default_name(spec, model, len(ensemble or []))
+    kept = hypotheses or output or default_name(spec, model, len(ensemble or []), limit)
     search = None if hypotheses else Search(beam_size, length_penalty, batch_tokens)
     with warnings_on_stderr(quiet=False):
         if search is None:
@@ -163,7 +166,7 @@ def _translate(
 ) -> list[str]:
     from clearhead.evaluation.examples import write_hypotheses
 
-    print(f"translating {len(sources):,} lines", file=sys.stderr)
+    print(f"translating {counted(len(sources), 'line')}", file=sys.stderr)
     found = translator.translate(
         sources,
         beam_size=search.beam_size,

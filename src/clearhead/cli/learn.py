@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.errors import UserError
+from clearhead.cli.streams import only_file
+from clearhead.errors import UserError, counted
 
 if TYPE_CHECKING:
     from clearhead.learn.manifest import Exercise
@@ -20,6 +21,7 @@ dev = typer.Typer(help="For authors of exercises.", no_args_is_help=True, rich_m
 app.add_typer(dev, name="dev")
 
 Name = Annotated[str, typer.Argument(help="An exercise; `clearhead learn list` shows them.")]
+Page = typer.Option("--output", "-o", help="The page to write.", callback=only_file)
 Json = Annotated[bool, typer.Option("--json", help="Print Exercism's results schema.")]
 FAILED = 1  # the exit code of a check that did not pass
 
@@ -56,7 +58,7 @@ def start(
 
     done = start_folder(directory)
     updated = f", {done.refreshed} brought up to date" if done.refreshed else ""
-    print(f"{directory}: {done.new} new exercises{updated}")
+    print(f"{directory}: {counted(done.new, 'new exercise')}{updated}")
     for name in done.outdated:
         print(f"{name} has a new version; your answer is kept (clearhead learn reset {name})")
     first = file_name(course().exercises[0])
@@ -156,9 +158,7 @@ def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number."
 
 @app.command()
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
-        "portfolio.html"
-    ),
+    output: Annotated[Path, Page] = Path("portfolio.html"),
 ) -> None:
     """Write your portfolio: every answer on one page."""
     from clearhead.files import atomic_write
@@ -166,16 +166,14 @@ def export(
 
     session = _session()
     atomic_write(output, portfolio(session))
-    print(f"{output}: {session.done()} exercises done")
+    print(f"{output}: {counted(session.done(), 'exercise')} done")
 
 
 @app.command()
 def certificate(
     text: Annotated[str, typer.Argument(help="An English sentence.")] = "A woman reads a book.",
     name: Annotated[str, typer.Option(help="Your name, to appear on the page.")] = "",
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
-        "certificate.html"
-    ),
+    output: Annotated[Path, Page] = Path("certificate.html"),
 ) -> None:
     """Write a page with what your blocks translate."""
     from clearhead.files import atomic_write
@@ -185,13 +183,15 @@ def certificate(
     proof = pages.prove(pages.learners_blocks(session), text)
     atomic_write(output, pages.certificate(session, proof, name))
     print("\n".join([*map(str, proof.blocks), proof.translation]))
-    print(f"{output}: {session.done()} exercises done")
+    print(f"{output}: {counted(session.done(), 'exercise')} done")
 
 
 @app.command()
 def grade(
     directory: Annotated[Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The table.")] = Path("grades.csv"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The table.", callback=only_file)
+    ] = Path("grades.csv"),
     json: Annotated[
         Path | None, typer.Option(help="A folder for one results.json a submission (Exercism).")
     ] = None,
@@ -217,7 +217,7 @@ def grade(
     if classroom:
         atomic_write(classroom, formats.github_classroom(reports) + "\n")
     print(summary(graded))
-    print(f"\n{output}: {len(graded)} rows")
+    print(f"\n{output}: {counted(len(graded), 'row')}")
 
 
 @dev.command("check")

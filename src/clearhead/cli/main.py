@@ -126,7 +126,7 @@ def _run_verb(arguments: Sequence[str]) -> int:
     try:
         code = app(list(arguments), prog_name="clearhead", standalone_mode=False)
     except typer.TyperException as error:
-        return _complain_about_usage(error)
+        return _complain_about_usage(error, arguments)
     return code if isinstance(code, int) else 0
 
 
@@ -174,16 +174,26 @@ def _complain(message: str) -> int:
     return BAD_INPUT
 
 
-def _complain_about_usage(error: typer.TyperException) -> int:
+def _verb(arguments: Sequence[str]) -> str:
+    """The command that these arguments begin with, for errors that carry none."""
+    path, command = "clearhead", typer.main.get_command(app)
+    for argument in arguments:
+        if (found := getattr(command, "commands", {}).get(argument)) is None:
+            break
+        path, command = f"{path} {argument}", found
+    return path
+
+
+def _complain_about_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help text itself
         print(error.format_message())
         return 0
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else "clearhead"
+    path = context.command_path if context else _verb(arguments)
     option = getattr(error, "option_name", None)
     if option and (instead := advice(path.rpartition(" ")[2], option)):
         return _complain(f"No such option: {option}; write {instead}")
-    message = error.format_message().rstrip(".").replace("Value error, ", "")
+    message = error.format_message().rstrip(".").replace("Value error, ", "").replace("\n\t", " ")
     unknown = NO_COMMAND.fullmatch(message)
     if unknown and path == "clearhead" and (command := command_for(unknown[3])):
         return _complain(f"{unknown[1]}; write {command}")

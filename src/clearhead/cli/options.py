@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli.streams import or_stdout
+
 # The model
 Model = Annotated[
     str | None,
@@ -33,7 +35,9 @@ CheckCopies = Annotated[
 # The texts
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write this file, complete or not at all."),
+    typer.Option(
+        "--output", "-o", help="Write this file, complete or not at all.", callback=or_stdout
+    ),
 ]
 Truncate = Annotated[
     bool, typer.Option("--truncate", help="Truncate a text that is too long, instead of refusing.")

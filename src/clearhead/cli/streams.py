@@ -123,6 +123,18 @@ def _named(stream: IO[bytes], origin: str, form: Form) -> "Iterator[Named]":
             yield Named(str(number), line)
 
 
+def or_stdout(output: Path | None) -> Path | None:
+    """The file of --output; none, which is standard output, where - is given."""
+    return None if output == Path("-") else output
+
+
+def only_file(output: Path | None) -> Path | None:
+    """The file of --output, where standard output has other content."""
+    if output == Path("-"):
+        raise UserError("--output - is no file; give the name of a file")
+    return output
+
+
 def check_output(output: Path | None) -> None:
     """Refuse a directory as output, before torch is imported."""
     if output and output.is_dir():

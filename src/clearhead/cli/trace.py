@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clearhead.cli.options import ModelDirectory
-from clearhead.cli.streams import check_output
+from clearhead.cli.streams import check_output, or_stdout
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 
@@ -51,7 +51,9 @@ Format = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write to this file: .html, .json, .md or .txt."),
+    typer.Option(
+        "--output", "-o", help="Write to this file: .html, .json, .md or .txt.", callback=or_stdout
+    ),
 ]
 
 _BY_SUFFIX: dict[str, Literal["table", "html", "json", "md"]] = {

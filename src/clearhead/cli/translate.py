@@ -20,6 +20,7 @@ from clearhead.cli.options import (
     Threads,
 )
 from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
+from clearhead.errors import UserError
 
 HINT = "Type English, Enter translates, Ctrl-D ends."
 
@@ -107,6 +108,8 @@ def translate(
 ) -> None:
     """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
     _check(text, input, output)
+    if alignment_layer is not None and not alignments:
+        raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
     from clearhead.translation import DecodingOptions, Translator
     from clearhead.translation.lines import Shown, Writer, windows
 

@@ -86,13 +86,17 @@ def _open_two(spec: str) -> Pairs:
 
 def _existing(name: str) -> Path:
     path = Path(name)
+    if not name:
+        raise UserError(
+            f"the name of the corpus is empty; expected a file ({', '.join(READERS)}), "
+            "SOURCE,TARGET or grammar:SPLIT:COUNT"
+        )
     if os.path.isdir(name):  # unlike Path.is_dir, it accepts a name of any length
         raise UserError(
             f"{name} is a directory, expected a file ({', '.join(READERS)}) or SOURCE,TARGET"
         )
     if not os.path.exists(name):
-        near = _near(path)
-        raise UserError(f"{name[:200]} does not exist{near}; expected the path of a corpus file")
+        raise UserError(f"{name[:200]} does not exist{_near(path)}; {_advice(path)}")
     return path
 
 
@@ -104,6 +108,15 @@ def _near(path: Path) -> str:
         return f", nor does the directory {path.parent}"
     close = difflib.get_close_matches(path.name, names, n=3)
     return f" (near names: {', '.join(close)})" if close else ""
+
+
+def _advice(path: Path) -> str:
+    """The command for a corpus of the catalogue, which is known by its directory."""
+    from clearhead.data.download import CATALOGUE
+
+    if (name := path.parent.name) in CATALOGUE:
+        return f"get it with `clearhead data get {name}`"
+    return "expected the path of a corpus file"
 
 
 class GrammarPairs(Pairs):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.evaluation.examples import Examples
 from clearhead.evaluation.scores import (
     SIGNIFICANT,
@@ -138,7 +138,7 @@ def as_text(subject: Subject, evaluation: Evaluation) -> str:
 
 
 def _sections(subject: Subject, evaluation: Evaluation) -> Iterator[str]:
-    yield f"{subject.data}: {subject.lines:,} lines"
+    yield f"{subject.data}: {counted(subject.lines, 'line')}"
     if subject.system is not None:
         yield ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in subject.system.items())
     yield from _score_lines(evaluation.scores)

@@ -12,7 +12,7 @@ from clearhead.data import open_pairs
 from clearhead.data.corpus import GrammarPairs, named_corpora
 from clearhead.data.grammar import GRAMMARS, GrammarPair
 from clearhead.data.lines import read_lines
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.files import atomic_write
 
 Item = TypeVar("Item")
@@ -71,7 +71,7 @@ def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list
     found = _first(read_lines(path), lines if limited else None)
     if len(found) != lines:
         raise UserError(
-            f"{path} has {len(found)} lines and the test set has {lines}; expected one "
+            f"{path} has {counted(len(found), 'line')} and the test set has {lines}; expected one "
             "line for each pair, blank ones included, in the order of the test set"
         )
     return found
@@ -98,23 +98,27 @@ def check_writable(path: Path) -> None:
         )
 
 
-def default_name(data: str, model: str | Path | None, others: int = 0) -> Path:
+def default_name(
+    data: str, model: str | Path | None, others: int = 0, limit: int | None = None
+) -> Path:
     """`DATA.MODEL.hyp`, so that the hypotheses of different models have different names.
 
-    `data/test.tsv` and `runs/mine/best` make `test.mine-best.hyp`; `grammar:test:1000` and no
+    `data/test.tsv` and `runs/mine/best` make `data-test.mine-best.hyp`; `grammar:test:1000` and no
     model, `grammar-test-1000.shipped.hyp`; `a.tsv + b.tsv`, `a+b.shipped.hyp`. Two `others` in an
-    ensemble make `shipped+2`.
+    ensemble make `shipped+2`, a `limit` of 9 pairs `test-first-9`.
     """
     name = _model_name(Path(model)) if model else "shipped"
     corpora = "+".join(map(_corpus_name, named_corpora(data)))
+    corpora += f"-first-{limit}" if limit else ""
     return Path(f"{corpora}.{name}{f'+{others}' if others else ''}.hyp")
 
 
 def _corpus_name(data: str) -> str:
     if re.match(r"(hf|grammar):", data):
         return re.sub(r"[^\w.-]+", "-", data)
-    first = Path(data.split(",")[0]).name
-    return first.split(".")[0] or "data"
+    first = Path(data.split(",")[0])
+    folder = first.parent.name.strip(".")
+    return f"{folder}{'-' * bool(folder)}{first.name.split('.')[0] or 'data'}"
 
 
 def _model_name(model: Path) -> str:

@@ -92,7 +92,8 @@ def start(folder: Path) -> Started:
     known = (folder / FILE).is_file()
     free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
     if not (known or free or locate(folder, course().exercises[0]).is_file()):
-        raise UserError(f"{folder} is not empty; give a new folder's name")
+        taken = "is a file" if folder.is_file() else "is not empty"
+        raise UserError(f"{folder} {taken}; give a new folder's name")
     progress = Progress.load(folder) if known else Progress()
     new, refreshed, outdated = 0, 0, list[str]()
     for exercise in course().exercises:

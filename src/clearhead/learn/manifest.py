@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from clearhead.errors import UserError
@@ -109,12 +110,12 @@ class Course:
     parts: tuple[Part, ...]
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise of this name.
+        """The exercise of this name, or of the file that has it: `02_…/scale.py`.
 
         Raises:
             UserError: there is none; close names are suggested.
         """
-        if found := next((e for e in self.exercises if e.name == name), None):
+        if found := next((e for e in self.exercises if e.name == PurePath(name).stem), None):
             return found
         close = get_close_matches(name, [e.name for e in self.exercises], cutoff=0.5)
         did = f"did you mean {' or '.join(close)}? " if close else ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.learn.client import Grader
 from clearhead.learn.folder import read_file
 from clearhead.learn.manifest import Exercise, course
@@ -131,7 +131,7 @@ def summary(graded: Sequence[Graded]) -> str:
     for one in graded:
         by_exercise.setdefault(one.report.exercise, []).append(one.report)
     students = len({one.submission.student for one in graded})
-    lines = [f"{len(graded)} submissions of {students} students"]
+    lines = [f"{counted(len(graded), 'submission')} of {counted(students, 'student')}"]
     for name, reports in by_exercise.items():
         right = sum(report.passed for report in reports)
         lines.append(f"\n{name}: {right} of {len(reports)} passed")

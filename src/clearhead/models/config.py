@@ -206,8 +206,8 @@ class TransformerConfig:
         """Check the keys and build the record; `origin` names the file in errors."""
         if values.get("model_type", MODEL_TYPE) != MODEL_TYPE:
             raise UserError(
-                f"{origin} describes a {values['model_type']!r} model, expected {MODEL_TYPE!r}; "
-                "give the directory of a model that clearhead trained"
+                f"{origin} describes a {values['model_type']!r} model, expected a translator "
+                f"({MODEL_TYPE!r}); give the directory of one that clearhead trained"
             )
         version = values.get("format_version", FORMAT_VERSION)
         if type(version) is not int or not 1 <= version <= FORMAT_VERSION:

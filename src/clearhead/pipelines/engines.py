@@ -1,7 +1,7 @@
 """A pretrained model on its device, the engine that computes it, and the hidden states of texts."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +19,8 @@ from clearhead.models import Bert, Esm
 from clearhead.models.native import native_model, unsupported
 from clearhead.native.search import default_threads
 from clearhead.native.session import hidden_states
-from clearhead.pretrained.loading import load
+from clearhead.pretrained.files import CONFIG, read_json
+from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.device_settings import choose_device
 
@@ -31,6 +32,34 @@ class ChosenEngine:
     native: bool
     precision: Precision
     threads: int = 1
+
+
+# model_type of a config.json -> what the model does, and the commands for it
+KINDS = {
+    "clearhead-transformer": ("translates", "`clearhead translate`"),
+    "marian": ("translates", "`clearhead translate`"),
+    "gpt2": ("continues texts", "`clearhead generate`"),
+    "bert": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+    "esm": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+}
+
+
+def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str) -> None:
+    """Check that the model in a directory is of a `wanted` kind.
+
+    Raises:
+        UserError: it is not; the message says what it `fails` to do, and names the command for it.
+    """
+    path = directory / CONFIG
+    raw = read_json(path)
+    kind = str(raw.get("model_type"))
+    if kind in KINDS and kind not in wanted:
+        does, verbs = KINDS[kind]
+        raise UserError(
+            f"{directory} holds a {kind} model, which {does} and {fails}; for it there is {verbs}; "
+            f"{needed}"
+        )
+    family_of(raw, str(path))
 
 
 def load_model(source: str | Path, request: Request) -> tuple[nn.Module, PretrainedTokenizer]:

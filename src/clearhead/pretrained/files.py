@@ -14,6 +14,7 @@ from clearhead.errors import UserError
 from clearhead.files import read_json_object
 from clearhead.models.weight_files import refuse_pickles
 from clearhead.models.weights import read_tensors, refuse_a_file
+from clearhead.text.model_files import HOLDS
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -24,7 +25,6 @@ TOKENIZER = (
     *("vocab.txt", "vocab.json", "merges.txt"),
     *("source.spm", "target.spm", "target_vocab.json"),
 )
-HOLDS = f"a model directory holds {CONFIG}, {WEIGHTS} (or its parts) and the tokenizer's files"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
     Raises:
         UserError: there is neither; the message says which files are needed.
     """
+    if source == "":
+        raise UserError(f"the name of the model is empty; {HOLDS}")
     path = Path(source)
     if path.is_dir():
         return path

@@ -11,7 +11,10 @@ from clearhead.files import read_json_object, verify_checksum
 
 # The files that may name the special tokens; a later one takes precedence.
 SPECIAL_TOKEN_FILES = ("special_tokens_map.json", "tokenizer_config.json")
-BESIDE = "the tokenizer's files belong beside the model's"
+HOLDS = (
+    "a model directory holds config.json, model.safetensors (or its parts) and the tokenizer's "
+    "files"
+)
 
 
 def read_text(path: Path) -> str:
@@ -24,7 +27,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; {BESIDE}") from error
+        raise UserError(f"cannot read {path}: {error.strerror}; {HOLDS}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not a text file ({error}); copy the model again") from error
 
@@ -42,7 +45,7 @@ def read_json(path: Path, otherwise: Mapping[str, Any] | None = None) -> dict[st
     """
     if otherwise is not None and not path.exists():
         return dict(otherwise)
-    return read_json_object(path, BESIDE)
+    return read_json_object(path, HOLDS)
 
 
 def special_tokens_of(directory: Path, usual: Mapping[str, str]) -> dict[str, str]:

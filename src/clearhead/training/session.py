@@ -10,6 +10,7 @@ from typing import Self
 
 import torch
 
+from clearhead.errors import counted
 from clearhead.files import atomic_write
 from clearhead.training.checkpoint import drop_later_snapshots
 from clearhead.training.checkpoint_manager import CheckpointManager
@@ -119,7 +120,7 @@ class Session:
         self.reporter.done()
 
     def _introduce(self) -> None:
-        log.info("%s, %d threads", self.settings.reason, torch.get_num_threads())
+        log.info("%s, %s", self.settings.reason, counted(torch.get_num_threads(), "thread"))
         data_type = str(self.settings.dtype).removeprefix("torch.")
         log.info("%s, %s weights", self.engine_line, data_type)
         trained = self.trainer.optimizer.master.numel()

@@ -44,10 +44,11 @@ def find_model(path: str | Path | None) -> Path:
             "this installation carries no translator; give --model DIR (in Python a path), "
             "or train one: clearhead train first_light"
         )
-    if isinstance(path, str) and path.count("/") == 1 and not directory.parent.exists():
+    on_hub = isinstance(path, str) and path.count("/") == 1 and not directory.parent.exists()
+    if on_hub or path == "":
         from clearhead.pretrained.files import directory_of
 
-        return directory_of(path)
+        return directory_of(str(path))  # which refuses an empty name
     if not directory.is_dir():
         what = "is a file" if directory.exists() else "does not exist"
         raise UserError(
@@ -66,7 +67,7 @@ def find_model(path: str | Path | None) -> Path:
 
 def best_of_run(source: str | Path) -> str | Path:
     """Of a directory of `clearhead train` the best checkpoint, or the last; else what was given."""
-    return _model_in(Path(source)) or source
+    return (_model_in(Path(source)) if source else None) or source
 
 
 def _model_in(directory: Path) -> Path | None:

@@ -22,7 +22,7 @@ from clearhead.data.input_forms import InputForms, SyntheticNames
 from clearhead.data.pairs import Pair
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import in_eval_mode
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.files import record_checksums
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
@@ -79,7 +79,8 @@ def prepare_corpus(
     varied = map(InputForms(recipe.data.input_forms, recipe.run.seed), renamed)
     corpus = EncodedCorpus.build(varied, _encoder(recipe, tokenizer, pairs), directory, longest)
     if corpus.skipped:
-        log.info("%d pairs with more than %d tokens on a side left out", corpus.skipped, longest)
+        left_out = counted(corpus.skipped, "pair")
+        log.info("%s with more than %d tokens on a side left out", left_out, longest)
     return corpus
 
 
@@ -154,8 +155,11 @@ class Translation:
     @classmethod
     def check(cls, recipe: TranslationRecipe) -> None:
         """Refuse missing corpora and sizes that do not fit each other."""
-        for spec in (recipe.data.train, recipe.data.dev):
-            TrainingPairs(spec, recipe.data)
+        for key, option in (("train", "--data FILE"), ("dev", "--set data.dev=FILE")):
+            try:
+                TrainingPairs(getattr(recipe.data, key), recipe.data)
+            except UserError as error:
+                raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
         if not recipe.model.path:
             make_config(recipe, recipe.vocabulary.size)
 
@@ -179,7 +183,7 @@ class Translation:
     def summary(self) -> str:
         """The size of the corpus and of the vocabulary."""
         pairs, tokens = len(self.batches.corpus), self.tokenizer.vocab_size
-        return f"{pairs:,} pairs, vocabulary {tokens:,}"
+        return f"{counted(pairs, 'pair')}, vocabulary {tokens:,}"
 
     def _prepare_model(self, recipe: TranslationRecipe, run: RunDirectory) -> Transformer:
         if run.resumable and recipe.model.path:  # which may have been moved since
