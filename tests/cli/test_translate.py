@@ -195,3 +195,39 @@ def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
         process.stdin.write(b"Hello\n")
         process.stdin.close()
         assert (process.stderr.read(), process.wait(60)) == (b"", 141)
+
+
+@pytest.fixture
+def block(tmp_path: Path) -> str:
+    """A learner's block, for --with."""
+    lines = (
+        "import clearhead.blocks",
+        "class ResidualConnection(clearhead.blocks.ResidualConnection): ...",
+    )
+    (tmp_path / "mine.py").write_text("\n".join(lines), encoding="utf-8")
+    return f"{tmp_path / 'mine.py'}:ResidualConnection"
+
+
+def test_own_blocks_translate_with_the_options_that_they_support(
+    clearhead: Run, block: str, tmp_path: Path
+) -> None:
+    usual = ["--engine", "readable", "--format", "text", "--split", "--no-check-copies"]
+    code, out, err = clearhead("Hello", "--with", block, *usual, "-o", tmp_path / "out")
+    assert (code, out) == (0, ""), err
+    assert (tmp_path / "out").read_text(encoding="utf-8") == expected("Hello")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--format jsonl", "--n-best 1 --beam-size 2 --n-best 2", "--mark-doubt", "--scores",
+        "--no-split", "--device cuda", "--precision bfloat16", "--engine native", "--threads 1",
+        "--ensemble other", "--check-copies", "--alignments", "--long-input refuse",
+    ],
+)  # fmt: skip
+def test_own_blocks_refuse_an_option_that_would_have_no_effect(
+    option: str, clearhead: Run, block: str
+) -> None:
+    code, out, err = clearhead("Hello", "--with", block, *option.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"--with does not support {option.split()[0]}; leave one of them out" in err
