@@ -207,7 +207,7 @@ class TransformerConfig:
         if values.get("model_type", MODEL_TYPE) != MODEL_TYPE:
             raise UserError(
                 f"{origin} describes a {values['model_type']!r} model, expected {MODEL_TYPE!r}; "
-                "give the directory of a model that clearhead trained"
+                "give the directory of a translator that clearhead trained"
             )
         version = values.get("format_version", FORMAT_VERSION)
         if type(version) is not int or not 1 <= version <= FORMAT_VERSION:

@@ -1,7 +1,7 @@
 """A pretrained model on its device, the engine that computes it, and the hidden states of texts."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,9 +19,36 @@ from clearhead.models import Bert, Esm
 from clearhead.models.native import native_model, unsupported
 from clearhead.native.search import default_threads
 from clearhead.native.session import hidden_states
-from clearhead.pretrained.loading import load
+from clearhead.pretrained.files import CONFIG, read_json
+from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.device_settings import choose_device
+
+# model_type of a config.json -> what the model does, and the commands for it
+USES = {
+    "clearhead-transformer": ("translates", "`clearhead translate`"),
+    "marian": ("translates", "`clearhead translate`"),
+    "bert": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+    "esm": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+    "gpt2": ("generates text", "`clearhead generate`"),
+}
+
+
+def check_kind(directory: Path, kinds: Collection[str], needed: str) -> None:
+    """Check that the model in a directory is of one of these kinds.
+
+    Raises:
+        UserError: it is not; the message names the command for it and what is `needed`.
+    """
+    path = directory / CONFIG
+    raw = read_json(path)
+    kind = str(raw.get("model_type"))
+    if kind in USES and kind not in kinds:
+        does, commands = USES[kind]
+        raise UserError(
+            f"{directory} holds a {kind} model, which {does}; for it there is {commands}; {needed}"
+        )
+    family_of(raw, str(path))
 
 
 @dataclass(frozen=True)

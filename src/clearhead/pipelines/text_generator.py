@@ -13,7 +13,7 @@ from clearhead.decoding.generation import ROWS, Ending, Writing
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.pipelines.engines import choose_engine, load_model
+from clearhead.pipelines.engines import check_kind, choose_engine, load_model
 from clearhead.pipelines.text_stream import (
     Generated,
     Piece,
@@ -22,19 +22,11 @@ from clearhead.pipelines.text_stream import (
     check_seeds,
     fresh_seed,
 )
-from clearhead.pretrained.files import CONFIG, directory_of, read_json
-from clearhead.pretrained.loading import family_of
+from clearhead.pretrained.files import directory_of
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 
 logger = logging.getLogger(__name__)
-# model_type of a config.json -> what the model does, and the commands for it
-OTHERS = {
-    "clearhead-transformer": ("translates", "`clearhead translate`"),
-    "marian": ("translates", "`clearhead translate`"),
-    "bert": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
-    "esm": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
-}
 
 
 class TextGenerator:
@@ -76,7 +68,7 @@ class TextGenerator:
         """
         request = Request(engine, device, precision, threads)
         directory = directory_of(best_of_run(source))
-        check_generator(directory)
+        check_kind(directory, ("gpt2",), "generate needs a GPT-2")
         model, tokenizer = load_model(directory, request)
         assert isinstance(model, Gpt)
         return cls(model, tokenizer, precision, engine, threads)
@@ -205,21 +197,3 @@ def causal_engine_for(model: Gpt, request: Request) -> CausalEngine:
     if chosen.native:
         return native_causal_engine(model, request.int8, chosen.threads)
     return CausalEngine.of(model, chosen.precision)
-
-
-def check_generator(directory: Path) -> None:
-    """Check that the model in a directory generates text.
-
-    Raises:
-        UserError: it does not; the message names the command for it.
-    """
-    path = directory / CONFIG
-    raw = read_json(path)
-    kind = str(raw.get("model_type"))
-    if kind in OTHERS:
-        does, verbs = OTHERS[kind]
-        raise UserError(
-            f"{directory} holds a {kind} model, which {does} and cannot continue a text; for it "
-            f"there is {verbs}; generate needs a GPT-2"
-        )
-    family_of(raw, str(path))

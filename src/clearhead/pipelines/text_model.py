@@ -13,22 +13,24 @@ from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.precision import in_precision
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
-from clearhead.models import Bert, Esm
 from clearhead.pipelines.engines import (
     Block,
     EncoderModel,
     NativeEncoder,
     Text,
+    check_kind,
     choose_engine,
     encode,
     load_model,
 )
 from clearhead.pipelines.factory import ModelPipeline
+from clearhead.pretrained.files import directory_of
 from clearhead.text import PretrainedTokenizer
 from clearhead.translation.loading import best_of_run
 
 # Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
 BATCH_TOKENS_ON_CPU, BATCH_TOKENS_ON_GPU = 1024, 16384
+NEEDED = "fill-mask, embed and classify need a BERT or ESM-2"
 FEW_TOKENS = 64  # fewer are not worth another core
 
 Result = TypeVar("Result")
@@ -83,12 +85,10 @@ class TextModel:
                 to another, or the device or precision is not available.
         """
         request = Request(engine, device, precision, threads)
-        model, tokenizer = load_model(best_of_run(source), request)
-        if not isinstance(model, EncoderModel):
-            raise UserError(
-                f"{source} holds a {type(model).__name__}, which generates text; expected an "
-                f"encoder: {' or '.join(kind.__name__ for kind in (Bert, Esm))}"
-            )
+        directory = directory_of(best_of_run(source))
+        check_kind(directory, ("bert", "esm"), NEEDED)
+        model, tokenizer = load_model(directory, request)
+        assert isinstance(model, EncoderModel)
         return cls(model, tokenizer, precision, engine, threads)
 
     @property
