@@ -72,6 +72,8 @@ def test_options_choose_the_picture(
         ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),
         ("a.svg", ["--layer", "0", "--head", "4"], "there is no head 4; choose from 0 to 3"),
         ("a.svg", ["--target", "chat " * 50], "this model has 40 positions; give a shorter"),
+        ("a.svg", ["--target", "un\nchat"], "the target has more than one line; give one sentence"),
+        ("a.svg", ["--target", "caf\udce9"], "--target, character 4: 0xe9 is not valid UTF-8"),
         ("a.html", ["--model", "nowhere"], "nowhere"),
     ],
 )

@@ -141,6 +141,18 @@ def test_a_mask_is_filled_in(tmp_path: Path, call: Call) -> None:
     assert code == 2 and "write [MASK] where a word is missing" in err and err.count("\n") == 1
 
 
+def test_text_for_masks_that_is_not_utf8_is_one_line(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\ncaf\xe9"), "utf-8"))
+    for arguments, said in (
+        (["caf\udce9 [MASK]"], "TEXT, character 4: 0xe9 is not valid UTF-8"),
+        ([], "standard input, line 2, byte 4 of the line: 0xe9 is not valid UTF-8"),
+    ):
+        code, out, err = call("fill-mask", "--model", tmp_path, *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1) and said in err
+
+
 def test_texts_and_words_are_labelled_by_what_the_model_learned(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

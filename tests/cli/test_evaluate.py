@@ -169,6 +169,11 @@ def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run)
         (["--data", GRAMMAR, "--tokenized-references", "short"], "short has 1 line "),
         (["--data", GRAMMAR, "--tokenized-references", "nowhere"], "cannot read nowhere"),
         (["--data", GRAMMAR, "--hyp", "short", "-o", "x"], "both --hypotheses and --output"),
+        (["--data", "t.tsv", "--limit", "1", "-o", "t.tsv"], "t.tsv: it is the test set"),
+        (
+            ["--data", GRAMMAR, "--limit", "1", "--against", "short", "-o", "short"],
+            "it is the file of --ag",
+        ),
         (["--data", GRAMMAR, "--limit", "0"], "limit=0"),
         (["--data", GRAMMAR, "-o", "."], "it is a directory"),
         (["--data", GRAMMAR, "-o", "-"], "--output - is no file; give the name of a file"),
@@ -181,8 +186,10 @@ def test_bad_input_is_one_line_and_code_2(
     arguments: list[str], message: str, evaluate: Run
 ) -> None:
     write("short", "a")
+    write("t.tsv", "a\tb", "c\td")
     code, out, err = evaluate(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
+    assert Path("t.tsv").read_text(encoding="utf-8") == "a\tb\nc\td\n"
     assert err.startswith("clearhead: error: ") and message in err
 
 

@@ -67,11 +67,14 @@ def test_without_sentences_nothing_is_verified(export: Run, model: Path) -> None
         (["--to", "onnx", "-o", "taken/file"], "taken/file is a file"),
         (["--to", "ctranslate2", "-o", "taken/file/x"], "cannot write taken/file/x"),
         (["--to", "onnx", "--threads", "0"], "threads=0"),
+        (["--to", "onnx", "--model", "gpt"], "and gpt holds a gpt2 model"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(arguments: list[str], message: str, export: Run) -> None:
     Path("taken").mkdir()
     (Path("taken") / "file").touch()
+    Path("gpt").mkdir()
+    (Path("gpt") / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
     code, out, err = export(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("clearhead: error: ") and message in err

@@ -1,6 +1,7 @@
 """Every ending of a command line: an exit code and at most one line, never a traceback."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -159,3 +160,28 @@ def test_nohup_still_ignores_the_end_of_the_terminal() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert found.stdout.endswith(b"alive\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell of Unix closes streams")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("data list >&-", "standard output is closed"),
+        ("--help >&-", "standard output is closed"),
+        ("translate --quiet Hello. <&- >&-", "standard output is closed"),
+        ("translate --quiet <&-", "standard input is closed"),
+        ("translate --quiet --input - <&-", "standard input is closed"),
+    ],
+)
+def test_a_closed_stream_is_one_line(arguments: str, message: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m clearhead {arguments}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"clearhead: error: {message}; ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell of Unix closes streams")
+def test_messages_do_not_go_to_standard_output_where_standard_error_is_closed() -> None:
+    command = f"{shlex.quote(sys.executable)} -m clearhead translate --input nowhere 2>&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")

@@ -64,6 +64,8 @@ def test_a_longer_batch_than_the_presets_positions(capsys: pytest.CaptureFixture
         (["Hello.", "--batch", "2"], "TEXT is translated by a trained model"),
         ([" "], "the text is blank"),
         (["word " * 900], "positions"),
+        (["Hello.\nYou."], "the text has more than one line"),
+        (["caf\udce9"], "TEXT, character 4: 0xe9 is not valid UTF-8"),
         (["--target", "Bonjour."], "give TEXT as well"),
         ([*SMALL, "-o", "trace.pdf"], "end its name in .html"),
         ([*SMALL, "-o", "."], "it is a directory"),

@@ -162,6 +162,8 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
         (["Hi", "-i", "x"], "both TEXT and --input"),
         (["Hi", "-"], "without it standard input is read"),
         ([__file__], f"give --input {__file__} to have"),
+        (["The caf\udce9 is open."], "TEXT, character 8: 0xe9 is not valid UTF-8; give the text"),
+        (["Hi", "a\ud800b"], "TEXT, character 2: 0xd800 is not valid UTF-8"),
         (["-i", "nowhere.txt"], "nowhere.txt: no such file"),
         (["Hi", "-o", "."], "it is a directory"),
         (["Hi", "--model", "nowhere"], "'nowhere' does not exist"),
@@ -184,12 +186,6 @@ def test_bad_input_is_one_line_and_exit_code_two(
     assert message in err
 
 
-def test_half_a_surrogate_pair_does_no_harm(clearhead: Run) -> None:
-    code, out, _ = clearhead("a\udc80b", "--format", "jsonl")
-    assert code == 0
-    assert json.loads(out)["source"] == "a\udc80b"
-
-
 def test_lines_typed_on_a_terminal_are_answered_one_by_one(clearhead: Run) -> None:
     code, out, err = clearhead(stdin=b"Hello\n\nI am fine.\n", stream=Terminal)
     assert (code, out) == (0, expected("Hello", "", "I am fine."))
@@ -209,3 +205,39 @@ def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
         process.stdin.write(b"Hello\n")
         process.stdin.close()
         assert (process.stderr.read(), process.wait(60)) == (b"", 141)
+
+
+@pytest.fixture
+def block(tmp_path: Path) -> str:
+    """A learner's block, for --with."""
+    lines = (
+        "import clearhead.blocks",
+        "class ResidualConnection(clearhead.blocks.ResidualConnection): ...",
+    )
+    (tmp_path / "mine.py").write_text("\n".join(lines), encoding="utf-8")
+    return f"{tmp_path / 'mine.py'}:ResidualConnection"
+
+
+def test_own_blocks_translate_with_the_options_that_they_support(
+    clearhead: Run, block: str, tmp_path: Path
+) -> None:
+    usual = ["--engine", "readable", "--format", "text", "--split", "--no-check-copies"]
+    code, out, err = clearhead("Hello", "--with", block, *usual, "-o", tmp_path / "out")
+    assert (code, out) == (0, ""), err
+    assert (tmp_path / "out").read_text(encoding="utf-8") == expected("Hello")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--format jsonl", "--n-best 1 --beam-size 2 --n-best 2", "--mark-doubt", "--scores",
+        "--no-split", "--device cuda", "--precision bfloat16", "--engine native", "--threads 1",
+        "--ensemble other", "--check-copies", "--alignments", "--long-input refuse",
+    ],
+)  # fmt: skip
+def test_own_blocks_refuse_an_option_that_would_have_no_effect(
+    option: str, clearhead: Run, block: str
+) -> None:
+    code, out, err = clearhead("Hello", "--with", block, *option.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"--with does not support {option.split()[0]}; leave one of them out" in err

@@ -111,3 +111,32 @@ def test_an_unwritable_location_is_refused_beforehand(tmp_path: Path) -> None:
         check_writable(tmp_path)
     with pytest.raises(UserError, match="is not a writable directory"):
         check_writable(tmp_path / "file" / "x.hyp")
+
+
+@pytest.mark.parametrize(
+    ("spec", "output", "role"),
+    [
+        ("a.tsv", "a.tsv", "the test set"),
+        ("a.en,a.fr", "a.fr", "the test set"),
+        ("b.tsv + a.en,a.fr", "link", "the test set"),
+        ("comma,name.tsv", "comma,name.tsv", "the test set"),
+        ("a.tsv", "./other.hyp", "the file of --against"),
+        ("grammar:test:3", "other.hyp", "the file of --against"),
+    ],
+)
+def test_a_file_that_is_read_is_not_overwritten(
+    spec: str, output: str, role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.tsv", "b.tsv", "a.en", "a.fr", "comma,name.tsv", "other.hyp", "old.hyp"):
+        write(Path(name), "x")
+    Path("link").symlink_to("a.fr")
+    others = {"--against": Path("other.hyp"), "--tokenized-references": None}
+    with pytest.raises(UserError, match=f"{role}; give another file with --output"):
+        check_writable(Path(output), spec, others)
+    check_writable(Path("old.hyp"), spec, others)  # of an earlier evaluation
+    check_writable(Path("new.hyp"), spec, others)
+
+
+def test_a_device_is_read_and_written() -> None:
+    check_writable(Path("/dev/null"), "/dev/null,/dev/null")

@@ -49,6 +49,8 @@ def test_without_a_target_the_translation_is_the_translators() -> None:
     [
         ("  ", None, "the text is blank"),
         ("a", " \n", "the target is blank"),
+        ("Hello.\nYou.", None, "the text has more than one line; give one sentence, without"),
+        ("a", "un\r\nchat", "the target has more than one line"),
         ("dog " * 50, None, r"the text has \d+ tokens .* 40 positions"),
         ("a", "chat " * 50, r"the target has \d+ tokens .* 40 positions"),
     ],

@@ -76,6 +76,41 @@ def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
         submissions(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("ada/residul.py", "no exercise is called residul; did you mean residual"),
+        ("bob/week1/my-answer.py", "no exercise is called my-answer; `clearhead learn list`"),
+        ("cy__residuals.py", "no exercise is called residuals; did you mean residual"),
+        (
+            "residual.py",
+            "no student is named; expected STUDENT/EXERCISE.py or STUDENT__EXERCISE.py",
+        ),
+    ],
+)
+def test_a_file_that_is_not_graded_is_named_with_the_reason(
+    name: str, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    course_files = ("eve/README.md", "eve/.ipynb_checkpoints/a.py", "eve/residual.py", "data.csv")
+    for file in (name, *course_files):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("", encoding="utf-8")
+    assert [one.student for one in submissions(tmp_path)] == ["eve"]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(f"{tmp_path / name} is not graded: {reason}")
+
+
+def test_a_library_among_the_submissions_costs_a_few_lines(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "flo" / "venv").mkdir()
+    for number in range(300):
+        (folder / "flo" / "venv" / f"part{number}.py").touch()
+    submissions(folder)
+    assert len(caplog.records) < 20 and "more are not graded" in caplog.records[-1].getMessage()
+
+
 def test_a_message_cannot_become_a_formula_of_a_spreadsheet(folder: Path) -> None:
     (folder / "=cmd").mkdir()
     (folder / "=cmd" / "residual.py").write_text("(", encoding="utf-8")

@@ -1,8 +1,10 @@
 """Tasks and arguments are those of transformers, or get one line with the accepted ones."""
 
+import json
 import re
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +135,23 @@ def test_texts_come_as_one_as_a_tuple_or_from_a_generator() -> None:
     assert texts_of("ab") == ["ab"]
     assert texts_of(("a", "b")) == texts_of(letter for letter in "ab") == ["a", "b"]
     assert "the input is of type int" in refused(lambda: texts_of(7))
+
+
+@pytest.mark.parametrize(
+    ("kind", "does"),
+    [
+        ("clearhead-transformer", "translates; for it there is `clearhead translate`"),
+        ("marian", "translates; for it there is `clearhead translate`"),
+        ("gpt2", "generates text; for it there is `clearhead generate`"),
+    ],
+)
+@pytest.mark.parametrize("task", ["fill-mask", "feature-extraction", "text-classification", "ner"])
+def test_a_model_that_is_no_encoder_is_named_with_its_command(
+    task: str, kind: str, does: str, tmp_path: Path
+) -> None:
+    (tmp_path / "last").mkdir()  # a training run
+    config = json.dumps({"model_type": kind})
+    (tmp_path / "last" / "config.json").write_text(config, encoding="utf-8")
+    found = refused(lambda: pipeline(task, model=tmp_path))
+    needed = "fill-mask, embed and classify need a BERT or ESM-2"
+    assert found == f"{tmp_path / 'last'} holds a {kind} model, which {does}; {needed}"

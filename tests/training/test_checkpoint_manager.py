@@ -1,5 +1,6 @@
 """What a run saves: the best model, the last snapshots, and their mean."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,19 +11,24 @@ from clearhead.models import Transformer
 from clearhead.models.weights import read_tensors
 from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
-from clearhead.training.session import Session, start
+from clearhead.training.session import Session, resume, start
 from clearhead.training.task import ValidationResult
 from tests.decoding.tiny import make_model
 from tests.training.tiny import tiny_recipe
 
 
 def validated_with(
-    session: Session, monkeypatch: pytest.MonkeyPatch, scores: list[float]
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    scores: list[float],
+    losses: Sequence[float] = (),
 ) -> list[float]:
     """Let the validations have these BLEU scores; unused ones are left in the list."""
+    rest = list(losses)
 
     def validate(model: object, samples: int) -> ValidationResult:
-        return ValidationResult(loss=1.0, size=8, scores={"bleu": scores.pop(0)}, samples=[])
+        loss = rest.pop(0) if rest else 1.0
+        return ValidationResult(loss=loss, size=8, scores={"bleu": scores.pop(0)}, samples=[])
 
     monkeypatch.setattr(session.task, "validate", validate)
     return scores
@@ -70,6 +76,62 @@ def test_patience_counts_evaluations_without_a_better_one(
     session.train()
     assert session.progress.step == steps
     assert (session.progress.best, session.progress.best_step) == (5.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("losses", "steps", "best_step"),
+    [
+        ([5.0, 4.0, 3.0], 12, 12),
+        ([4.0, 5.0, 3.0], 8, 4),
+        ([5.0, 4.0, 4.0], 12, 8),
+        ([5.0, float("nan"), 3.0], 8, 4),
+    ],
+)
+def test_of_equal_scores_the_lower_loss_is_better(
+    losses: list[float],
+    steps: int,
+    best_step: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = start(tiny_recipe(tmp_path, patience=1, average=3), tmp_path / "run")
+    validated_with(session, monkeypatch, [0.0] * 4, [*losses[: steps // 4], 9.0])
+    session.train()
+    assert (session.progress.step, session.progress.best_step) == (steps, best_step)
+    best = read_tensors(session.run.best / "model.safetensors")
+    kept = read_tensors(session.run.snapshots / f"{best_step:09}.safetensors")
+    assert all(torch.equal(best[name], kept[name]) for name in best)
+
+
+@pytest.mark.parametrize(("patience", "early"), [(1, True), (2, False)])
+def test_only_a_run_that_stops_early_says_so(
+    patience: int,
+    early: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    session = start(tiny_recipe(tmp_path, patience=patience, average=0), tmp_path / "run")
+    validated_with(session, monkeypatch, [5.0, 4.0, 4.0])
+    with caplog.at_level("INFO", "clearhead.train"):
+        session.train()
+    said = "stopped early at step 8 of 12: no better validation in 1 (run.patience)"
+    assert (said in caplog.text, "stopped early" in caplog.text) == (early, early)
+
+
+def test_the_advice_for_a_run_that_stopped_early_continues_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    recipe = tiny_recipe(tmp_path, patience=1, average=0)
+    session = start(recipe, tmp_path / "run")
+    validated_with(session, monkeypatch, [5.0, 4.0])
+    session.train()
+    with caplog.at_level("INFO", "clearhead.train"):
+        resume(tmp_path / "run").train()
+    assert "--set run.patience=0 would continue it" in caplog.text
+    again = resume(tmp_path / "run", tiny_recipe(tmp_path, patience=0, average=0))
+    again.train()
+    assert again.progress.step == 12
 
 
 def test_best_holds_the_best_and_last_the_last(

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
-from clearhead.translation.lines import FORMATS, Shown, line_chunks
+from clearhead.translation.lines import FORMATS, Shown, Writer, line_chunks
 from clearhead.translation.result import Translation
+from tests.translation.tiny import translator
 
 
 class Drops(io.RawIOBase):
@@ -149,3 +151,8 @@ def test_text_marks_only_what_is_doubtful() -> None:
 def test_moses_has_a_column_of_doubt_even_if_empty() -> None:
     columns = [line.split(" ||| ")[4] for line in FORMATS["moses"](4, "Hi.", BEST, DOUBT)]
     assert columns == ["", "low score; name Ada missing"]
+
+
+def test_half_a_surrogate_pair_does_no_harm() -> None:
+    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=5), "jsonl")
+    assert json.loads(write(["a\udc80b"]))["source"] == "a\udc80b"

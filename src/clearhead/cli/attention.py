@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clearhead.cli.options import Model
+from clearhead.cli.streams import check_utf8
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def attention(
     alignment: Alignment = False,
 ) -> None:
     """Plot the attention weights while the model translates TEXT: of all layers, or of one."""
+    check_utf8(text, "TEXT")
+    check_utf8(target, "--target")
     _check(output, kind, layer, head, alignment)
     from clearhead.explain.attention import attention_maps, of_kind, sentence_pair
     from clearhead.translation import Translator

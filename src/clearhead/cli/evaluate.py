@@ -116,7 +116,7 @@ def evaluate(
                 _load(model, device, threads, engine) if model and examples.grammar else None
             )
         else:
-            check_writable(kept)
+            check_writable(kept, spec, {"--against": against, "--tokenized-references": tokenized})
             translator = _load(model, device, threads, engine, ensemble)
             if check_copies is not None:
                 translator.check_copies = check_copies

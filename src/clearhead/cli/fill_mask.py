@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Threads
+from clearhead.cli.streams import check_utf8, text_chunks
 from clearhead.errors import UserError
 
 Texts = Annotated[
@@ -35,6 +36,8 @@ def fill_mask(
 ) -> None:
     """Predict the words in place of [MASK] (ESM-2: <mask>), with their probabilities."""
     texts = text or _lines()
+    for one in texts:
+        check_utf8(one, "TEXT")
     from clearhead.pipelines.fill_mask import FillMaskPipeline
 
     fill = FillMaskPipeline.from_pretrained(model, device, threads, engine)
@@ -53,7 +56,7 @@ def _lines() -> list[str]:
     """The lines of standard input, which must not be a terminal."""
     if sys.stdin.isatty():
         raise UserError("no text is given; give it in quotes, with a mask where a word is missing")
-    return [line for line in sys.stdin.read().splitlines() if line.strip()]
+    return [line for chunk in text_chunks(None, None, "") for line in chunk if line.strip()]
 
 
 def _show(candidates: list[dict[str, Any]], mask: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.streams import only_file
+from clearhead.cli.streams import only_file, warnings_on_stderr
 from clearhead.errors import UserError, counted
 
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ def grade(
     from clearhead.learn import report as formats
     from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
 
-    every = submissions(directory)
+    with warnings_on_stderr(quiet=False):
+        every = submissions(directory)
     graded = list(grade_all(every, jobs, lambda n: _count(n, len(every))))
     atomic_write(output, to_csv(graded))
     reports = [one.report for one in graded]

@@ -90,6 +90,7 @@ def clearhead(
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(COLLECT_AFTER)
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
@@ -97,6 +98,16 @@ def main() -> None:
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: so do we
             signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _replace_closed_streams() -> None:
+    """Python has None for a closed stream: let reading and writing raise an `OSError` instead.
+
+    What is written to a closed standard error is dropped.
+    """
+    for name, mode in (("stdin", "w"), ("stdout", "r"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for good
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -153,6 +164,10 @@ def _complain_about_file(error: OSError) -> int:
         return _complain(
             f"cannot write standard output: {reason}; free some space or write somewhere else"
         )
+    if isinstance(error, io.UnsupportedOperation):
+        if not sys.stdout.writable():
+            return _complain("standard output is closed; send it to a file or a pipe")
+        return _complain("standard input is closed; give a text or the name of a file")
     return _complain(f"standard input or output: {reason}; give files with --input and --output")
 
 

@@ -30,7 +30,7 @@ def check_texts(
     name: str = "TEXT",
     expected: str = "a text file",
 ) -> None:
-    """Refuse texts together with --input, and the name of a file that is given as a text."""
+    """Refuse texts together with --input, the name of a file given as a text, and broken UTF-8."""
     if texts and input:
         raise UserError(f"both {name} and --input are given; give one of them")
     for text in texts or ():
@@ -43,8 +43,22 @@ def check_texts(
                 f"{text} is a file, and {name} is taken as it stands; "
                 f"give --input {text} to have its lines read"
             )
+        check_utf8(text, name)
     if input:
         check_file(str(input), expected)
+
+
+def check_utf8(text: str | None, name: str) -> None:
+    """Refuse an argument with bytes that are not UTF-8; Python has surrogates in their place."""
+    try:
+        (text or "").encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(error.object[error.start])
+        byte = f"0x{code & 0xFF:02x}" if 0xDC80 <= code <= 0xDCFF else f"0x{code:04x}"
+        raise UserError(
+            f"{name}, character {error.start + 1}: {byte} is not valid UTF-8; "
+            "give the text in UTF-8"
+        ) from None
 
 
 def check_file(source: str, expected: str = "a text or FASTA file") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clearhead.cli.options import ModelDirectory
-from clearhead.cli.streams import check_output, or_stdout
+from clearhead.cli.streams import check_output, check_utf8, or_stdout
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 
@@ -96,6 +96,8 @@ def _check(
     sized: bool, long: bool,
 ) -> None:  # fmt: skip
     """Report contradictory arguments before torch is imported."""
+    check_utf8(text, "TEXT")
+    check_utf8(target, "--target")
     if text is not None and (size or sized or long):
         raise UserError(
             "TEXT is translated by a trained model, which has its own sizes; give TEXT or sizes"

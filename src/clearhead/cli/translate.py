@@ -22,6 +22,12 @@ from clearhead.cli.options import (
 from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 
+# --with: the parameters that it supports, and what it always uses.
+WITH_BLOCKS = {
+    "text", "input", "output", "model", "beam_size", "length_penalty", "batch_tokens",
+    "no_repeat_ngram", "max_length", "with_blocks", "quiet",
+}  # fmt: skip
+ALWAYS = {"device": "cpu", "engine": "readable", "check_copies": False}
 HINT = "Type English, Enter translates, Ctrl-D ends."
 
 Texts = Annotated[
@@ -80,6 +86,7 @@ With = Annotated[
 
 
 def translate(
+    context: typer.Context,
     text: Texts = None,
     input: Input = None,
     output: Output = None,
@@ -110,6 +117,8 @@ def translate(
     _check(text, input, output)
     if alignment_layer is not None and not alignments:
         raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
+    if with_blocks:
+        _check_with(context)
     from clearhead.translation import DecodingOptions, Translator
     from clearhead.translation.lines import Shown, Writer, windows
 
@@ -149,3 +158,13 @@ def _check(text: list[str] | None, input: Path | None, output: Path | None) -> N
     """Refuse contradictory arguments before a model is loaded."""
     check_texts(text, input)
     check_output(output)
+
+
+def _check_with(context: typer.Context) -> None:
+    """Refuse the options that would have no effect on a learner's blocks."""
+    for option in context.command.params:
+        name, value = option.name or "", context.params.get(option.name or "")
+        usual: tuple[object, ...] = (option.default, ALWAYS.get(name), None, ())
+        if name not in WITH_BLOCKS and value not in usual:
+            given = (option.secondary_opts if value is False else option.opts)[0]
+            raise UserError(f"--with does not support {given}; leave one of them out")

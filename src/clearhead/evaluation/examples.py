@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -82,11 +82,18 @@ def write_hypotheses(path: str | Path, hypotheses: Sequence[str]) -> None:
     atomic_write(path, "".join(f"{line}\n" for line in hypotheses))
 
 
-def check_writable(path: Path) -> None:
+def check_writable(
+    path: Path, spec: str = "", others: Mapping[str, Path | None] | None = None
+) -> None:
     """Check before a long computation that its result can be written.
 
+    Args:
+        spec: the test set, which must not be overwritten.
+        others: further files that are read, by their options.
+
     Raises:
-        UserError: `path` is a directory, or in a directory that is not writable.
+        UserError: `path` is a directory, in a directory that is not writable, or a file that is
+            read.
     """
     if path.is_dir():
         raise UserError(f"cannot write {path}: it is a directory; give the name of a file")
@@ -96,6 +103,15 @@ def check_writable(path: Path) -> None:
             f"cannot write {path}: {existing} is not a writable directory; "
             "give another location with --output FILE"
         )
+    read: list[tuple[str, str | Path | None]] = [
+        ("the test set", name)
+        for corpus in named_corpora(spec)
+        for name in (corpus, *corpus.split(","))
+    ]
+    read += [(f"the file of {option}", name) for option, name in (others or {}).items()]
+    for role, name in read:
+        if name and path.is_file() and os.path.isfile(name) and path.samefile(name):
+            raise UserError(f"cannot write {path}: it is {role}; give another file with --output")
 
 
 def default_name(

@@ -1,6 +1,6 @@
 """The attention of a translator on one sentence and its translation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -173,24 +173,26 @@ def sentence_pair(translator: Translator, text: str, target: str | None = None) 
     The text is treated as one sentence.
 
     Raises:
-        UserError: the text or the target is blank, or longer than the model's maximum length.
+        UserError: the text or the target is blank, has line breaks, or is longer than the model's
+            maximum length.
     """
     config, tokenizer = translator.model.config, translator.tokenizer
-    ids = tokenizer.encode(text) if text.strip() else []
-    source = [*_fitting(ids, "the text", config.src_seq_len), config.eos_id]
+    source = [*_ids(text, tokenizer.encode, "the text", config.src_seq_len), config.eos_id]
     if target is None:
         best = decode(translator.model, [source], DecodingOptions())[0][0]
         ids = list(best.ids)[: config.tgt_seq_len - 1]
     else:
-        ids = tokenizer.encode_target(target) if target.strip() else []
-        ids = _fitting(ids, "the target", config.tgt_seq_len)
+        ids = _ids(target, tokenizer.encode_target, "the target", config.tgt_seq_len)
     read, written = [config.bos_id, *ids], [*ids, config.eos_id]
     return SentencePair(source, read, written, text, tokenizer.decode(ids))
 
 
-def _fitting(ids: list[int], what: str, positions: int) -> list[int]:
+def _ids(text: str, encode: Callable[[str], list[int]], what: str, positions: int) -> list[int]:
+    ids = encode(text) if text.strip() else []
     if not ids:
         raise UserError(f"{what} is blank; give a sentence")
+    if "\n" in text or "\r" in text:
+        raise UserError(f"{what} has more than one line; give one sentence, without line breaks")
     if len(ids) + 1 > positions:
         raise UserError(
             f"{what} has {len(ids) + 1} tokens including a special token, but this model has "

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import UserError
-from clearhead.files import temporary_name
+from clearhead.files import read_json_object, temporary_name
 from clearhead.models import Transformer
+from clearhead.models.config import HOLDS, MODEL_TYPE
 from clearhead.text import Tokenizer
 
 
@@ -132,6 +133,12 @@ def export(source: Path, target: Target, output: Path, precision: str) -> None:
         UserError: there is no such model, it does not fit the target, a package is missing, or
             `output` exists or cannot be written.
     """
+    kind = read_json_object(source / "config.json", HOLDS).get("model_type", MODEL_TYPE)
+    if kind != MODEL_TYPE:
+        raise UserError(
+            f"export takes translators that clearhead trained, and {source} holds a {kind} model; "
+            "give the directory of such a translator"
+        )
     builder = builder_of(target)
     with new_directory(output) as directory:
         model, tokenizer = Transformer.from_pretrained(source), Tokenizer.load(source)

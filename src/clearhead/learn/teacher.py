@@ -2,6 +2,7 @@
 
 import csv
 import io
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,12 @@ from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
 from clearhead.learn.session import check_text
 
+logger = logging.getLogger(__name__)
 LARGEST_ANSWER = 1 << 20
 COLUMNS = ("student", "exercise", "passed", "checks_passed", "checks", "mistakes", "message")
 SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
+NAMES = f"STUDENT/EXERCISE.py or STUDENT{SEPARATOR}EXERCISE.py"
+SHOWN = 10  # files that are not graded
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class Graded:
 def submissions(folder: Path) -> list[Submission]:
     """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or FOLDER/STUDENT__EXERCISE.py.
 
-    A link or a folder of that name is a submission, too: it gets a report that says so.
+    A link or a folder of that name is a submission, too: it gets a report that says so. Warnings
+    name the files that are not graded.
 
     Raises:
         UserError: the folder has none.
@@ -50,7 +55,7 @@ def submissions(folder: Path) -> list[Submission]:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; give the one that holds the submissions")
     known = {exercise.name: exercise for exercise in course().exercises}
-    found = []
+    found, left = [], []
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".py", ".md"):
             continue
@@ -59,12 +64,27 @@ def submissions(folder: Path) -> list[Submission]:
         student = (parts[0] if len(parts) > 1 else student).lstrip(".")
         if student and name in known:
             found.append(Submission(student, known[name], path))
+        elif name != "README" and not any(part.startswith(".") for part in parts):
+            left.append((path, name))
+    _warn(left)
     if not found:
         raise UserError(
-            f"{folder} holds no submissions; expected STUDENT/EXERCISE.py or "
-            f"STUDENT{SEPARATOR}EXERCISE.py with the name of an exercise"
+            f"{folder} holds no submissions; expected {NAMES} with the name of an exercise"
         )
     return found
+
+
+def _warn(left: Sequence[tuple[Path, str]]) -> None:
+    """Say of the first files why they are not graded."""
+    for path, name in left[:SHOWN]:
+        try:
+            course().exercise(name)
+            reason = f"no student is named; expected {NAMES}"
+        except UserError as error:
+            reason = str(error)
+        logger.warning("%s is not graded: %s", path, reason)
+    if (more := len(left) - SHOWN) > 0:
+        logger.warning("%d more are not graded", more)
 
 
 def grade_all(

@@ -90,8 +90,12 @@ class CheckpointManager:
         return better
 
     def _better(self, result: ValidationResult, ties: bool) -> bool:
-        value, best = self._value(result), self.progress.best
-        return best is None or value > best or (ties and value == best)
+        """By the metric, then by the loss: at first BLEU is often 0.00. `ties` accepts equals."""
+        if self.progress.best is None:
+            return True
+        found = (self._value(result), -result.loss)
+        best = (self.progress.best, -self.progress.best_loss)
+        return found > best or (ties and found == best)
 
     def _value(self, result: ValidationResult) -> float:
         """Higher is better."""
@@ -102,7 +106,7 @@ class CheckpointManager:
         p = self.progress
         p.dev = {"step": p.step, "loss": result.loss, "sentences": result.size, **result.scores}
         if better:
-            p.best, p.best_step = self._value(result), p.step
+            p.best, p.best_loss, p.best_step = self._value(result), result.loss, p.step
 
     def _write(self, model: nn.Module, directory: Path) -> None:
         self.run.check_present()

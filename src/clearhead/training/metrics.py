@@ -78,6 +78,7 @@ class Progress:
     step: int = 0
     data: dict[str, int] = field(default_factory=dict)  # position in the batches
     best: float | None = None  # value of the metric; higher is better
+    best_loss: float = math.inf  # at that step
     best_step: int = 0
     evaluations_since_best: int = 0
     dev: dict[str, float] = field(default_factory=dict)  # the newest validation

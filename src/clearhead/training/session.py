@@ -68,10 +68,8 @@ class Session:
     def _train(self) -> None:
         self._introduce()
         if self._finished() and self.progress.averaged_at == self.progress.step:
-            log.info(
-                "this run is finished; --set run.steps=%d would continue it",
-                2 * self.progress.step,
-            )
+            more = "run.patience=0" if self._stalled() else f"run.steps={2 * self.progress.step}"
+            log.info("this run is finished; --set %s would continue it", more)
             return
         with self.reporter, StopRequest() as stop:
             if self._validation_is_due():  # the run was killed before its result was saved
@@ -105,12 +103,23 @@ class Session:
         self.checkpoints.save_progress()
 
     def _finished(self) -> bool:
-        patience = self.recipe.run.patience
-        stalled = bool(patience) and self.progress.evaluations_since_best >= patience
-        return stalled or self.progress.step >= self.recipe.run.steps
+        return self._stalled() or self.progress.step >= self.recipe.run.steps
+
+    def _stalled(self) -> bool:
+        """Whether patience ended before the last step."""
+        run, progress = self.recipe.run, self.progress
+        out_of_patience = 0 < run.patience <= progress.evaluations_since_best
+        return out_of_patience and progress.step < run.steps
 
     def _finish(self) -> None:
         """Average, and save that this was done, so that it is done once."""
+        if self._stalled():
+            log.info(
+                "stopped early at step %d of %d: no better validation in %d (run.patience)",
+                self.progress.step,
+                self.recipe.run.steps,
+                self.recipe.run.patience,
+            )
         if average := self.checkpoints.averaged():
             model, count = average
             result = self.task.validate(model, self.recipe.run.samples)
