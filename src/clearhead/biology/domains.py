@@ -187,8 +187,8 @@ def checked(record: Record, domain: Domain) -> Record:
 
 
 def other_strand(record: Record) -> Record:
-    """The same record read from the other strand; labels of positions turn with it."""
-    label = record.label
+    """The same record read from the other strand; labels and mask of positions turn with it."""
+    label, mask = record.label, record.mask
     if label is not None and len(label) == len(record.sequence) > 1:
-        label = label[::-1]
-    return record._replace(sequence=reverse_complement(record.sequence), label=label)
+        label, mask = label[::-1], mask and mask[::-1]
+    return record._replace(sequence=reverse_complement(record.sequence), label=label, mask=mask)
