@@ -37,7 +37,7 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
     """
     if values.get("task") == "biology-masked":
         return _of_pretraining(values)
-    given = _built(values)
+    given = built(values)
     parts = read_parts(given.data, given.run.seed)
     aligned = is_aligned(given, parts)
     suited = suited_to(given.data.domain, parts.answer, aligned)
@@ -48,7 +48,7 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         "model": {"layout": "aligned" if aligned else "free"},
     }
     merged = _merged(_merged(suited, values), decided)
-    return _checked(with_steps(_built(merged), parts))
+    return _checked(with_steps(built(merged), parts))
 
 
 def suited_to(domain: Domain, answer: Answer, aligned: bool) -> Values:
@@ -111,7 +111,12 @@ def _with_evaluations(run: BiologyRun, steps: int) -> BiologyRun:
     return run.model_copy(update={"steps": steps, "eval_every": every, "save_every": save})
 
 
-def _built(values: Values) -> BiologyRecipe:
+def built(values: Values) -> BiologyRecipe:
+    """The recipe as it is given, with what suits no data in particular.
+
+    Raises:
+        UserError: a key that is unknown, or a value that does not fit it.
+    """
     recipe = build_recipe(values | {"task": "biology"}, "the recipe")
     assert isinstance(recipe, BiologyRecipe)
     return recipe
