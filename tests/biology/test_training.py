@@ -1,5 +1,6 @@
 """Training: a rule is learned, a stopped run continues bit by bit, predictions are calibrated."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -316,6 +317,26 @@ def test_an_unknown_key_is_refused_before_a_benchmark_computes(tmp_path: Path) -
     records = list(read_records(write_promoters(tmp_path / "all.csv", 40)))
     with pytest.raises(UserError, match=r"data\.answer"):
         benchmark(records, {"data": {"answer": "names"}}, Plan(2, only=("majority",)), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
+def test_a_changed_file_of_a_model_is_noticed(tmp_path: Path, name: str) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    trained(tmp_path / "run", values(data, run={"steps": 2}))
+    path = tmp_path / "run" / "best" / name
+    text = path.read_bytes()
+    path.write_bytes(text.replace(b"T", b"A", 1) if b"T" in text[99:] else text + b" ")
+    with pytest.raises(UserError, match=rf"{name} is damaged"):
+        load_model(tmp_path / "run")
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_missing_member_is_noticed(tmp_path: Path, number: int) -> None:
+    data = write_numbers(tmp_path / "train.csv", 60)
+    trained(tmp_path / "run", values(data, run={"steps": 2, "members": 3}))
+    shutil.rmtree(tmp_path / "run" / "best" / f"member-{number}")
+    with pytest.raises(UserError, match=rf"member-{number}.* is missing; copy the model again"):
+        load_model(tmp_path / "run")
 
 
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:

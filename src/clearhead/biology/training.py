@@ -17,7 +17,7 @@ from clearhead.biology.pretraining import MaskedSequences
 from clearhead.biology.recipe import Answer, BiologyRecipe, BiologyRun, PretrainingRecipe
 from clearhead.biology.task import LabelledSequences
 from clearhead.errors import UserError
-from clearhead.files import atomic_write
+from clearhead.files import atomic_write, record_checksums
 from clearhead.training import console, session
 from clearhead.training.recipe_file import build_recipe, dump_recipe, load_recipe
 from clearhead.training.tasks import register
@@ -158,6 +158,8 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
     _complete(runs, recipe, best)
     for number, run in enumerate(runs, start=1):
         shutil.copytree(run / "best", best / f"member-{number}", dirs_exist_ok=True)
+    # By these, `load_model` notices a missing member.
+    record_checksums(best, [f"member-{n}/config.json" for n in range(1, len(runs) + 1)])
     return best
 
 
