@@ -39,6 +39,8 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         return _of_pretraining(values)
     given = built(values)
     parts = read_parts(given.data, given.run.seed)
+    if "NA" in parts.labels:
+        log.warning("NA is learned as a class; if it means no label, remove these records")
     aligned = is_aligned(given, parts)
     suited = suited_to(given.data.domain, parts.answer, aligned)
     if given.model.path:
