@@ -233,6 +233,65 @@ def test_numbers_of_cells_are_learned(tmp_path: Path) -> None:
     assert predictor.columns == ["name", "value"]
 
 
+@pytest.mark.parametrize(("name", "given"), [("split", ""), ("Fold", ""), ("batch", "batch")])
+def test_parts_of_cells_are_a_column_of_obs(tmp_path: Path, name: str, given: str) -> None:
+    parts = ["train", "valid", "test", None] * 5
+    observed = table([f"c{n}" for n in range(20)], cell_type=["A"] * 20, **{name: parts})
+    path = write(tmp_path / "x.h5ad", counts(20), obs=observed)
+    found = list(read(path, Columns(split=given), "cells"))
+    assert [record.split for record in found] == [part or "" for part in parts]
+    with pytest.raises(UserError, match="cell 'c3': no split"):
+        read_labelled(path, Columns(split=given), "cells")
+
+
+def test_a_column_that_cells_do_not_have_is_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.h5ad", counts(20))
+    assert next(read(path, Columns(), "cells")).split is None
+    for columns in (Columns(split="nope"), Columns(label="nope")):
+        with pytest.raises(UserError, match="obs has no column 'nope' among cell_type"):
+            next(read(path, columns, "cells"))
+    with pytest.raises(UserError, match="leave out --sequence-column"):
+        next(read(path, Columns("nope"), "cells"))
+
+
+FAULTS = ["A:nan", "A:inf", "A:-1", "A:0", "A:b", ":2", "C:1 C:3", "C", "C:1 7"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_cell_in_a_table_is_named_with_its_line(tmp_path: Path, fault: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"sequence,label\nA:1 B:2.5,x\nB:2 {fault},y\n", encoding="utf-8")
+    odd = fault.split()[-1]
+    with pytest.raises(UserError, match=rf"line 3: '{odd}'.* each gene once") as caught:
+        list(read(path, Columns(), "cells"))
+    assert "\n" not in str(caught.value)
+
+
+def test_genes_that_the_model_does_not_have_are_counted_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "cells.h5ad", counts(40))
+    best = training.start(training.resolve(small(path)), tmp_path / "run")
+    for known, warned in ((37, 0), (20, 0), (3, 1)):
+        named = [*GENES[:known], *(f"G{number}" for number in range(37 - known))]
+        matrix = counts(20, 1) + 1
+        cells = list(read(write(tmp_path / "x.h5ad", matrix, named), Columns(), "cells"))
+        predictor = Predictor.from_pretrained(best, "cells")
+        caplog.clear()
+        list(predictor.predict(cells))
+        list(predictor.vectors(cells))
+        assert caplog.text.count(f"only {known} of 37 genes are known to the model") == warned
+
+
+def test_numbers_of_cells_are_compared_with_baselines(tmp_path: Path) -> None:
+    ages = table([f"c{n}" for n in range(40)], label=np.arange(40) / 7)
+    path = write(tmp_path / "x.h5ad", counts(40), obs=ages)
+    records = read_labelled(path, Columns(), "cells")
+    only = ("ridge regression, one-hot",)
+    (line,) = benchmark(records, {}, Plan(2, only=only), tmp_path / "runs")
+    assert list(line.scores) == ["spearman"]
+
+
 def test_versions_differ_in_their_special_tokens() -> None:
     medians = {"G1": 1.0, "G2": 2.0, "G3": 1.0}
     cell = "G1:2.0 G2:8.0 G3:1.0"

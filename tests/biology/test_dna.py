@@ -1,6 +1,7 @@
 """The alphabet, both strands, and the vocabularies of DNA."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 import transformers
@@ -8,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.biology.dna import as_dna, kmer_vocabulary, kmers, reverse_complement
+from clearhead.biology.domains import other_strand
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.sequences import Record
 from clearhead.errors import UserError
 
 dna = st.text("ACGTN", min_size=6, max_size=40)
@@ -17,6 +20,20 @@ dna = st.text("ACGTN", min_size=6, max_size=40)
 @given(dna)
 def test_the_other_strand_of_the_other_strand_is_the_first(sequence: str) -> None:
     assert reverse_complement(reverse_complement(sequence)) == sequence
+
+
+@given(dna, st.randoms())
+def test_a_position_keeps_its_label_and_its_mask_on_the_other_strand(
+    sequence: str, random: Random
+) -> None:
+    label, mask = ("".join(random.choices(kind, k=len(sequence))) for kind in ("HEC", "01"))
+    record = Record("here", "x", sequence, label, None, mask)
+    turned = other_strand(record)
+    positions = zip(reversed(reverse_complement(sequence)), label, mask, strict=True)
+    found = zip(turned.sequence, turned.label or "", turned.mask or "", strict=True)
+    assert list(found) == list(positions)[::-1]
+    assert other_strand(turned) == record
+    assert other_strand(record._replace(label="yes", mask=None))[3:] == ("yes", None, None)
 
 
 def test_biopython_turns_a_strand_alike() -> None:

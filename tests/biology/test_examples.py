@@ -8,7 +8,13 @@ import pytest
 
 from clearhead.biology import training
 from clearhead.biology.benchmark import Plan, benchmark
-from clearhead.biology.examples import hold_out, kind_of_answer, read_parts
+from clearhead.biology.examples import (
+    fold_column,
+    hold_out,
+    is_split_off,
+    kind_of_answer,
+    read_parts,
+)
 from clearhead.biology.recipe import BiologyData
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
@@ -104,3 +110,43 @@ def test_a_recipe_that_does_not_fit_the_data_is_refused(
     values = {"data": {"train": str(path), "domain": domain}} | section
     with pytest.raises(UserError, match=says):
         training.resolve(values)
+
+
+SPLITS = ["Train", "VALID", "test"]
+
+
+def write_splits(path: Path, splits: list[str], header: str = "split") -> Path:
+    labels = [f"{'ab'[number // 3 % 2]},{splits[number % len(splits)]}" for number in range(40)]
+    return write(path, labels, f"sequence,label,{header}")
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper, str.title])
+def test_parts_are_read_in_upper_and_lower_case(tmp_path: Path, change: Any) -> None:
+    path = write_splits(tmp_path / "x.csv", [change(name) for name in SPLITS])
+    parts = read_parts(BiologyData(train=str(path)), 1)
+    names = [record.name for record in [*parts.train, *parts.dev]]
+    assert names == [str(n) for part in (1, 2) for n in range(part, 41, 3)]
+    assert not parts.split_off and is_split_off(BiologyData(), parts.dev) == parts.split_off
+    assert fold_column(list(read_records(path))).tolist() == [-1, -1, 0] * 13 + [-1]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("splits", [["test"], ["Valid", "test"], ["dev", "held out"]])
+def test_a_table_without_a_training_record_is_refused(tmp_path: Path, splits: list[str]) -> None:
+    path = write_splits(tmp_path / "x.csv", splits)
+    refused(path, r"line 2: the split column says only .*, nowhere train; .*--split-column")
+
+
+def test_training_on_a_table_of_folds_takes_every_record(tmp_path: Path) -> None:
+    path = write_splits(tmp_path / "x.csv", ["0", "1", "2"], "fold")
+    parts = read_parts(BiologyData(train=str(path)), 1)
+    assert len(parts.train) + len(parts.dev) == 40 and parts.split_off
+
+
+@pytest.mark.parametrize(("odd", "warned"), [("NA", True), ("Na", False)])
+def test_a_class_that_may_be_a_missing_label_is_warned_of(
+    tmp_path: Path, odd: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    labels = [odd if number % 5 == 0 else "ab"[number % 2] for number in range(40)]
+    path = write(tmp_path / "x.csv", labels)
+    training.resolve({"data": {"train": str(path), "domain": "dna"}})
+    assert ("NA is learned as a class" in caplog.text) == warned

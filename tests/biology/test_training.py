@@ -1,5 +1,6 @@
 """Training: a rule is learned, a stopped run continues bit by bit, predictions are calibrated."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,91 @@ def test_a_benchmark_of_positions_counts_those_of_the_mask(tmp_path: Path) -> No
     assert 0.4 < scores["majority"] < 0.6
     assert scores["logistic regression, window"] > 0.99
     assert scores["Transformer, from scratch"] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["classes", "positions"])
+def test_a_class_that_a_fold_does_not_train_on_moves_no_other(tmp_path: Path, kind: str) -> None:
+    """It occurs once, in the fold that is tested, and comes first of all classes."""
+    write = write_promoters if kind == "classes" else write_states
+    records = list(read_records(write(tmp_path / "all.csv", 61)))
+    rare = "a" if kind == "classes" else "A" * len(records[6].sequence)
+    records[6] = records[6]._replace(label=rare)
+    folds = ["1" if number % 3 else "2" for number in range(61)]
+    records = [r._replace(split=fold) for r, fold in zip(records, folds, strict=True)]
+    wanted = values(tmp_path / "unused", run={"steps": 60})
+    only = ("Transformer, from scratch",)
+    (line,) = benchmark(records, wanted, Plan(only=only), tmp_path / "runs")
+    assert line.scores["accuracy"][0] > 0.8
+    assert "auroc" not in line.scores  # one fold has no record of it to rank
+
+
+@pytest.mark.parametrize(("answer", "score"), [("number", "spearman"), ("classes", "accuracy")])
+def test_a_benchmark_scores_the_answer_that_the_recipe_names(
+    tmp_path: Path, answer: str, score: str
+) -> None:
+    """Few different numbers look like classes, many like numbers."""
+    data = write_numbers(tmp_path / "all.csv", 160)
+    classes = 60 if answer == "classes" else 7
+    records = [
+        record._replace(label=str(number % classes))
+        for number, record in enumerate(read_records(data))
+    ]
+    wanted = values(data, run={"steps": 4}) | {"data": {"answer": answer}}
+    for name in ("mean", "ridge regression, one-hot") if answer == "number" else ("majority",):
+        only = (name, "Transformer, from scratch")
+        lines = benchmark(records, wanted, Plan(2, only=only), tmp_path / name)
+        assert [next(iter(line.scores)) for line in lines] == [score, score]
+
+
+def test_a_fold_learns_what_the_whole_table_decides(tmp_path: Path) -> None:
+    """Of 52 integers, a fold of another split has fewer than there are in a table of numbers."""
+    data = write_numbers(tmp_path / "all.csv", 110)
+    records = [r._replace(label=str(n % 52)) for n, r in enumerate(read_records(data))]
+    records = [r._replace(split=str(n % 52 < 26)) for n, r in enumerate(records)]
+    wanted = values(data, run={"steps": 4})
+    (line,) = benchmark(records, wanted, Plan(only=("small CNN",)), tmp_path / "runs")
+    assert list(line.scores) == ["spearman"]
+    (_, best) = (load_model(path) for path in sorted((tmp_path / "runs").rglob("run")))
+    assert best.config.labels == ()
+
+
+def test_a_benchmark_leaves_an_earlier_one_as_it_is(tmp_path: Path) -> None:
+    """It is refused before any model is trained; other models may join those of the directory."""
+    records = list(read_records(write_promoters(tmp_path / "all.csv", 40)))
+    wanted, root = values(tmp_path / "unused", run={"steps": 2}), tmp_path / "runs"
+    benchmark(records, wanted, Plan(2, only=("small CNN",)), root)
+    benchmark(records, wanted, Plan(2, only=("majority",)), root)
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    with pytest.raises(UserError, match=r"small-cnn holds an earlier benchmark; .* --run-dir"):
+        benchmark(records, wanted, Plan(2), root)
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+    benchmark(records, wanted, Plan(2, only=("Transformer, from scratch",)), root)
+
+
+def test_an_unknown_key_is_refused_before_a_benchmark_computes(tmp_path: Path) -> None:
+    records = list(read_records(write_promoters(tmp_path / "all.csv", 40)))
+    with pytest.raises(UserError, match=r"data\.answer"):
+        benchmark(records, {"data": {"answer": "names"}}, Plan(2, only=("majority",)), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
+def test_a_changed_file_of_a_model_is_noticed(tmp_path: Path, name: str) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    trained(tmp_path / "run", values(data, run={"steps": 2}))
+    path = tmp_path / "run" / "best" / name
+    text = path.read_bytes()
+    path.write_bytes(text.replace(b"T", b"A", 1) if b"T" in text[99:] else text + b" ")
+    with pytest.raises(UserError, match=rf"{name} is damaged"):
+        load_model(tmp_path / "run")
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_missing_member_is_noticed(tmp_path: Path, number: int) -> None:
+    data = write_numbers(tmp_path / "train.csv", 60)
+    trained(tmp_path / "run", values(data, run={"steps": 2, "members": 3}))
+    shutil.rmtree(tmp_path / "run" / "best" / f"member-{number}")
+    with pytest.raises(UserError, match=rf"member-{number}.* is missing; copy the model again"):
+        load_model(tmp_path / "run")
 
 
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:

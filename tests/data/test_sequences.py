@@ -1,6 +1,7 @@
 """Readers: every form gives the same records, and every fault one line."""
 
 import gzip
+import json
 import sys
 import types
 from pathlib import Path
@@ -93,6 +94,23 @@ def test_a_record_without_a_label_is_read_and_only_training_refuses_it(
     path.write_text(f"sequence,label\nACGT,a\nACGA,{blank}\n", encoding="utf-8")
     assert [record.label for record in read_records(path)] == ["a", None]
     with pytest.raises(UserError, match="line 3: no label; fill it in or remove the record"):
+        labelled(read_records(path), path)
+
+
+@pytest.mark.parametrize("column", ["split", "fold", "set", "mask"])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl"])
+def test_an_empty_cell_of_a_column_that_only_training_reads_blocks_training_alone(
+    tmp_path: Path, column: str, name: str
+) -> None:
+    path, comma = tmp_path / name, "," if name == "x.csv" else "\t"
+    rows = [["sequence", "label", column], ["ACGT", "a", "0110"], ["ACGA", "b", ""]]
+    lines = [comma.join(row) for row in rows]
+    if name == "x.jsonl":
+        lines = ["", *(json.dumps(dict(zip(rows[0], row, strict=True))) for row in rows[1:])]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert [record.sequence for record in read_records(path)] == ["ACGT", "ACGA"]
+    what = "mask" if column == "mask" else "split"
+    with pytest.raises(UserError, match=f"line 3: no {what}; fill it in or remove the record"):
         labelled(read_records(path), path)
 
 

@@ -60,9 +60,11 @@ def benchmark(
     """Train and test every model on every fold; `values` are of the Transformer's recipe.
 
     Raises:
-        UserError: fewer records than folds, or no model of a name.
+        UserError: fewer records than folds, no model of a name, a recipe that is none, or the
+            directory has the runs of an earlier benchmark.
     """
-    answer = kind_of_answer(records)
+    given = training.built(values).data.answer
+    answer = kind_of_answer(records) if given == "auto" else given
     records = check_labels(records, answer)
     labels = [] if answer == "number" else classes_of(records, answer)
     folds = divide(records, answer, plan)
@@ -75,11 +77,19 @@ def benchmark(
     models = competitors(baselines(answer, records), Truth(answer, labels), values, plan.seeds)
     if unknown := [name for name in plan.only if name not in models]:
         raise UserError(f"there is no model {unknown[0]!r}; expected {', '.join(models)}")
+    chosen = {name: models[name] for name in models if not plan.only or name in plan.only}
+    if used := [path for name in chosen if (path := directory / _slug(name)).exists()]:
+        raise UserError(
+            f"{used[0]} holds an earlier benchmark; choose another --run-dir, or delete it"
+        )
     return [
         _line(name, answers, (records, folds), Truth(answer, labels), directory)
-        for name, answers in models.items()
-        if not plan.only or name in plan.only
+        for name, answers in chosen.items()
     ]
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in name.lower())
 
 
 def divide(records: Sequence[Record], answer: str, plan: Plan) -> NDArray[np.int64]:
@@ -156,16 +166,21 @@ def _learned(values: dict[str, Any], truth: Truth) -> Answer:
         table = directory / "train.csv"
         write_table(train, table)
         named = {"train": str(table), "sequence": "sequence", "label": "label", "split": ""}
-        recipe = training.resolve(_with(values, "data", named))
+        recipe = training.resolve(_with(values, "data", named | {"answer": truth.answer}))
         best = training.start(recipe, directory / "run")
         predictor = Predictor.from_pretrained(best, recipe.data.domain)
         every = list(predictor.predict(test))
+        if not truth.labels:
+            return np.array([[float(found.label)] for found in every])
         if truth.answer == "positions":
             pairs = zip(every, test, strict=True)
-            return np.concatenate([found.chances[counted(record)] for found, record in pairs])
-        if truth.labels:
-            return np.array([found.chances for found in every])
-        return np.array([[float(found.label)] for found in every])
+            own = np.concatenate([found.chances[counted(record)] for found, record in pairs])
+        else:
+            own = np.array([found.chances for found in every])
+        # A class that the other folds do not have is never predicted.
+        chances = np.zeros((len(own), len(truth.labels)))
+        chances[:, [truth.labels.index(label) for label in predictor.config.labels]] = own
+        return chances
 
     return answer
 
@@ -188,11 +203,10 @@ def _line(
 ) -> Line:  # fmt: skip
     every: list[Scores] = []
     records, folds = divided
-    slug = "".join(c if c.isalnum() else "-" for c in name.lower())
     for fold, (seed, answer) in product(range(int(folds.max()) + 1), enumerate(answers)):
         train = [record for record, number in zip(records, folds, strict=True) if number != fold]
         test = [record for record, number in zip(records, folds, strict=True) if number == fold]
-        found = answer(train, test, root / slug / f"fold-{fold}-{seed}")
+        found = answer(train, test, root / _slug(name) / f"fold-{fold}-{seed}")
         scores = _scores(truth.of(test), found, truth.labels)
         listed = ", ".join(f"{key} {value:.4f}" for key, value in scores.items())
         log.info("%s, fold %d: %s", name, fold, listed)

@@ -9,7 +9,7 @@ from clearhead.biology.dna import as_dna, reverse_complement
 from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
-from clearhead.data.h5ad import ENDING, SUFFIX, read_cells, read_mtx
+from clearhead.data.h5ad import ENDING, SUFFIX, read_cell, read_cells, read_mtx
 from clearhead.data.sequences import (
     Columns,
     Record,
@@ -59,10 +59,14 @@ def as_cell(sequence: str, place: str) -> str:
     """A cell as `GENE:VALUE` pairs.
 
     Raises:
-        UserError: it is something else, such as the bases of a sequence.
+        UserError: it is something else, such as the bases of a sequence, or a pair has a fault.
     """
     if ":" not in sequence:
         raise UserError(f"{place}: no cell; expected counts, as .h5ad or .mtx")
+    try:
+        read_cell(sequence)
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
     return sequence
 
 
@@ -157,14 +161,17 @@ def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]
     kind = kind_of(path)
     if kind in (SUFFIX, ENDING) and domain != "cells":
         raise UserError(f"{path} holds cells, not sequences: use `clearhead bio cells`")
+    if kind in (SUFFIX, ENDING) and columns.sequence:
+        raise UserError(f"{path}: cells are rows of a matrix; leave out --sequence-column")
     if kind == SUFFIX:
-        records = distinct(read_cells(path, columns.label), path)
+        records = distinct(read_cells(path, columns.label, columns.split), path)
     elif kind == ENDING:
         records = distinct(read_mtx(path), path)
     else:
         records = read_records(path, columns)
     for record in records:
-        yield checked(record, domain)
+        # The readers of cells have checked each value, of which there are thousands a cell.
+        yield record if kind in (SUFFIX, ENDING) else checked(record, domain)
 
 
 def read_labelled(path: str | Path, columns: Columns, domain: Domain) -> list[Record]:
@@ -187,8 +194,8 @@ def checked(record: Record, domain: Domain) -> Record:
 
 
 def other_strand(record: Record) -> Record:
-    """The same record read from the other strand; labels of positions turn with it."""
-    label = record.label
+    """The same record read from the other strand; labels and mask of positions turn with it."""
+    label, mask = record.label, record.mask
     if label is not None and len(label) == len(record.sequence) > 1:
-        label = label[::-1]
-    return record._replace(sequence=reverse_complement(record.sequence), label=label)
+        label, mask = label[::-1], mask and mask[::-1]
+    return record._replace(sequence=reverse_complement(record.sequence), label=label, mask=mask)

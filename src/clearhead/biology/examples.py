@@ -17,6 +17,7 @@ from clearhead.data.sequences import Columns, Record
 from clearhead.errors import UserError
 
 TRAIN, DEV = ("train", "training"), ("valid", "validation", "dev", "val")
+TEST = ("test", "testing")
 FEW_CLASSES = 50
 
 
@@ -42,7 +43,8 @@ class Parts(NamedTuple):
 def read_parts(data: BiologyData, seed: int) -> Parts:
     """The records of data.train, and of data.dev or a share held out of data.train.
 
-    A column that says train and valid decides instead; records of other parts are left out.
+    A column that says train and valid decides instead; records of other parts are left out. A
+    column of folds says neither: all its records are learned from.
 
     Raises:
         UserError: no file is named, or what the readers refuse.
@@ -52,8 +54,9 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     columns = Columns(data.sequence, data.label, data.split)
     records = read_labelled(data.train, columns, data.domain)
     answer = data.answer if data.answer != "auto" else kind_of_answer(records)
-    train = [r for r in records if r.split is None or r.split in TRAIN] or records
-    dev = [r for r in records if r.split in DEV]
+    named = list(zip(parts_named(records), records, strict=True))
+    train = [record for name, record in named if name in TRAIN] or records
+    dev = [record for name, record in named if name in DEV]
     if data.dev:
         dev = read_labelled(data.dev, columns, data.domain)
     train, dev = check_labels(train, answer), check_labels(dev, answer)
@@ -63,9 +66,24 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     return Parts(train, dev, labels, answer, split_off)
 
 
+def parts_named(records: Sequence[Record]) -> list[str]:
+    """What the split column says of each record, in lower case; empty without a column.
+
+    Raises:
+        UserError: it says validation or test, and of no record train.
+    """
+    names = [(record.split or "").lower() for record in records]
+    if set(names) & {*DEV, *TEST} and not set(names) & {*TRAIN}:
+        raise UserError(
+            f"{records[0].place}: the split column says only {', '.join(sorted(set(names)))}, "
+            "nowhere train; correct it, or name another column: --split-column"
+        )
+    return names
+
+
 def is_split_off(data: BiologyData, dev: Iterable[Record]) -> bool:
     """Whether validation records were held out by a seed, not given as a file or by a column."""
-    return not data.dev and all(record.split not in DEV for record in dev)
+    return not data.dev and all((record.split or "").lower() not in DEV for record in dev)
 
 
 def kind_of_answer(records: Sequence[Record]) -> Answer:
@@ -173,15 +191,18 @@ def fold_column(records: Sequence[Record]) -> NDArray[np.int64] | None:
     """The folds that the file gives, numbered from 0; none without such a column.
 
     Where the column says train and test, there is one fold, the test records; the others have -1.
+
+    Raises:
+        UserError: as `parts_named`.
     """
-    names = [record.split for record in records]
-    if any(name is None for name in names):
+    names = parts_named(records)
+    if not all(names):
         return None
     if set(names) & set(TRAIN):
-        tested = "test" if "test" in names else next((n for n in names if n in DEV), "")
-        return np.array([0 if name == tested else -1 for name in names], dtype=np.int64)
-    order = {name: number for number, name in enumerate(sorted({str(name) for name in names}))}
-    return np.array([order[str(name)] for name in names], dtype=np.int64)
+        tested = TEST if set(names) & set(TEST) else DEV
+        return np.array([0 if name in tested else -1 for name in names], dtype=np.int64)
+    order = {name: number for number, name in enumerate(sorted(set(names)))}
+    return np.array([order[name] for name in names], dtype=np.int64)
 
 
 class Encoder(NamedTuple):

@@ -22,7 +22,7 @@ from clearhead.biology.vocabulary import FILE as VOCABULARY
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.blocks import ACTIVATIONS, MaskedLanguageHead, padding_mask
 from clearhead.errors import UserError
-from clearhead.files import record_checksums
+from clearhead.files import missing_files, read_json_object, record_checksums
 from clearhead.models import Bert, BertConfig, Esm, EsmConfig
 from clearhead.models.weights import check_described, load_into, refuse_a_file, save
 from clearhead.pretrained import from_pretrained
@@ -32,6 +32,7 @@ HeadName = Literal["pooled", "aligned", "token", "masked"]
 Linear = Literal["", "positions", "similarity", "ranks"]
 MODEL_TYPE = "clearhead-biology"
 CALIBRATION = "calibration.json"
+HOLDS = "expected a model directory or the directory of a run"
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "motif": (MotifConfig, MotifEncoder),
     "convolution": (ConvolutionConfig, ConvolutionEncoder),
@@ -196,10 +197,14 @@ def load_model(directory: str | Path) -> Loaded:
     path = Path(directory)
     path = path / "best" if (path / "best").is_dir() else path
     refuse_a_file(path)
+    if lost := [file for file in missing_files(path) if file.parent != path]:
+        raise UserError(f"{lost[0]} is missing; copy the model again, with every member")
     members = sorted(path.glob("member-*")) or [path]
     loaded = [_load_one(member) for member in members]
     calibration = path / CALIBRATION
-    temperature = _read_json(calibration)["temperature"] if calibration.exists() else 1.0
+    temperature = (
+        read_json_object(calibration, HOLDS)["temperature"] if calibration.exists() else 1.0
+    )
     return Loaded(tuple(model for model, _ in loaded), loaded[0][1], temperature)
 
 
@@ -216,7 +221,7 @@ def load_for(directory: str | Path, domain: Domain) -> Loaded:
 
 
 def _load_one(path: Path) -> tuple[SequenceModel, Vocabulary]:
-    values = _read_json(path / "config.json")
+    values = read_json_object(path / "config.json", HOLDS)
     if values.get("model_type") != MODEL_TYPE:
         return _load_pretrained(path)
     model = SequenceModel(_config_of(values, path))
@@ -237,21 +242,6 @@ def _config_of(values: dict[str, Any], path: Path) -> ModelConfig:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror}; expected a model directory or the directory "
-            "of a run"
-        ) from error
-    except ValueError as error:
-        raise UserError(f"{path} is not a JSON file ({error}); copy the model again") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path} holds no JSON object; copy the model again")
-    return values
 
 
 def _load_pretrained(path: Path) -> tuple[SequenceModel, Vocabulary]:

@@ -1,5 +1,6 @@
 """Labels with probabilities, numbers, or vectors for sequences in a file, streamed."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from clearhead.pipelines.text_model import TextModel
 
 Floats = NDArray[np.float64]
 AT_ONCE = 2048  # records
+log = logging.getLogger(__name__)
 
 
 class Prediction(NamedTuple):
@@ -46,6 +48,7 @@ class Predictor:
     def __init__(self, loaded: Loaded) -> None:
         self.loaded, self.config = loaded, loaded.config
         self._readers: dict[int, TextModel] = {}
+        self._genes_checked = self.config.domain != "cells"
 
     @classmethod
     def from_pretrained(cls, directory: str | Path, domain: Domain) -> Self:
@@ -141,7 +144,19 @@ class Predictor:
                     f"takes {wanted} {longest - edges:,}; {hint}"
                 )
             found.append(ids)
+        if not self._genes_checked:
+            self._check_genes(records)
         return found
+
+    def _check_genes(self, records: list[Record]) -> None:
+        """Warn once if most genes of the first cells have other names than those of training."""
+        self._genes_checked = True
+        genes = {part.rpartition(":")[0] for r in records for part in r.sequence.split()}
+        if 2 * len(known := genes & self.loaded.vocabulary.ids.keys()) < len(genes):
+            log.warning(
+                "only %d of %d genes are known to the model, and the others are left out; give the "
+                "genes the names that the model has", len(known), len(genes),
+            )  # fmt: skip
 
     def vectors(self, records: Iterable[Record]) -> Iterator[tuple[str, Floats]]:
         """A name and a vector for each record: the mean over its true tokens, and members."""

@@ -17,7 +17,7 @@ from clearhead.biology.pretraining import MaskedSequences
 from clearhead.biology.recipe import Answer, BiologyRecipe, BiologyRun, PretrainingRecipe
 from clearhead.biology.task import LabelledSequences
 from clearhead.errors import UserError
-from clearhead.files import atomic_write
+from clearhead.files import atomic_write, record_checksums
 from clearhead.training import console, session
 from clearhead.training.recipe_file import build_recipe, dump_recipe, load_recipe
 from clearhead.training.tasks import register
@@ -37,8 +37,10 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
     """
     if values.get("task") == "biology-masked":
         return _of_pretraining(values)
-    given = _built(values)
+    given = built(values)
     parts = read_parts(given.data, given.run.seed)
+    if "NA" in parts.labels:
+        log.warning("NA is learned as a class; if it means no label, remove these records")
     aligned = is_aligned(given, parts)
     suited = suited_to(given.data.domain, parts.answer, aligned)
     if given.model.path:
@@ -48,7 +50,7 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         "model": {"layout": "aligned" if aligned else "free"},
     }
     merged = _merged(_merged(suited, values), decided)
-    return _checked(with_steps(_built(merged), parts))
+    return _checked(with_steps(built(merged), parts))
 
 
 def suited_to(domain: Domain, answer: Answer, aligned: bool) -> Values:
@@ -111,7 +113,12 @@ def _with_evaluations(run: BiologyRun, steps: int) -> BiologyRun:
     return run.model_copy(update={"steps": steps, "eval_every": every, "save_every": save})
 
 
-def _built(values: Values) -> BiologyRecipe:
+def built(values: Values) -> BiologyRecipe:
+    """The recipe as it is given, with what suits no data in particular.
+
+    Raises:
+        UserError: a key that is unknown, or a value that does not fit it.
+    """
     recipe = build_recipe(values | {"task": "biology"}, "the recipe")
     assert isinstance(recipe, BiologyRecipe)
     return recipe
@@ -153,6 +160,8 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
     _complete(runs, recipe, best)
     for number, run in enumerate(runs, start=1):
         shutil.copytree(run / "best", best / f"member-{number}", dirs_exist_ok=True)
+    # By these, `load_model` notices a missing member.
+    record_checksums(best, [f"member-{n}/config.json" for n in range(1, len(runs) + 1)])
     return best
 
 

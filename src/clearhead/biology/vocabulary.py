@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 from clearhead.biology.cells import ranked
 from clearhead.biology.dna import BASES, SPECIALS, UNKNOWN, kmer_vocabulary, kmers
 from clearhead.errors import UserError
-from clearhead.files import atomic_write
+from clearhead.files import atomic_write, verify_checksum
 
 FILE = "vocabulary.json"
 Kind = Literal["characters", "kmers", "bpe", "genes"]
@@ -148,6 +148,7 @@ class Vocabulary:
             UserError: there is neither, or it is damaged.
         """
         path = directory / FILE
+        verify_checksum(path)
         try:
             if not path.exists():
                 return cls._of_pretrained(directory / "vocab.txt")

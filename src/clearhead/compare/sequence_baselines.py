@@ -36,14 +36,15 @@ def is_cell(record: Record) -> bool:
 def features_for(train: Sequence[Record]) -> dict[str, Features]:
     """How records become numbers, fitted on training records.
 
-    `expression`: the logarithm of counts per 10,000, for cells.
+    `expression`: the logarithm of counts per 10,000, for cells, of which it is also `positions`.
     `positions`: one-hot letters of aligned sequences; of others, counts as in `words`.
     `pairs`: one-hot letters and pairs of neighbours. `words`: shares of words of 1 to 3 letters
     and the length. `windows`: one-hot letters around each position that counts.
     """
     if is_cell(train[0]):
         genes = sorted({name for record in train for name in read_cell(record.sequence)[0]})
-        return {"expression": lambda records: _expression(records, genes)}
+        expression: Features = lambda records: _expression(records, genes)  # noqa: E731
+        return {"expression": expression, "positions": expression}
     lengths = {len(record.sequence) for record in train}
     letters = sorted({letter for record in train for letter in record.sequence})
     if train[0].label is not None and len(train[0].label) == len(train[0].sequence) > 1:

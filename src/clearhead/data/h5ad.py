@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.data.lines import open_binary, read_lines
-from clearhead.data.sequences import MISSING, Record
+from clearhead.data.sequences import MISSING, USUAL, Record
 from clearhead.errors import UserError
 
 SUFFIX = ".h5ad"
@@ -36,15 +36,24 @@ def read_cell(text: str) -> tuple[list[str], Floats]:
     Raises:
         UserError: the text is no cell.
     """
-    pairs = [part.rpartition(":") for part in text.split()]
-    try:
-        return [name for name, _, _ in pairs], np.array([float(value) for _, _, value in pairs])
-    except ValueError as error:
-        raise UserError(f"{text[:40]!r} is not a cell; expected GENE:VALUE pairs") from error
+    found: dict[str, float] = {}
+    for part in text.split():
+        name, _, value = part.rpartition(":")
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not name or name in found or not 0 < number < np.inf:
+            raise UserError(
+                f"{part[:40]!r} is no gene of a cell; expected GENE:VALUE pairs, each gene once, "
+                "its value a number above 0"
+            )
+        found[name] = number
+    return list(found), np.array(list(found.values()))
 
 
-def read_cells(path: str | Path, label: str = "") -> Iterator[Record]:
-    """One record a cell, its label from a column of `obs`.
+def read_cells(path: str | Path, label: str = "", split: str = "") -> Iterator[Record]:
+    """One record a cell, its label and its part of the data from columns of `obs`.
 
     Values come from `layers["counts"]`, `raw.X` or `X`, the first whose values are counts or the
     logarithm of counts per 10,000. The genes are called by `var["ensembl_id"]`, or by their index;
@@ -55,7 +64,8 @@ def read_cells(path: str | Path, label: str = "") -> Iterator[Record]:
             genes have the same name, or there is no such column.
     """
     data = _open(path)
-    labels = _labels(data, label, path)
+    labels = _texts(data, label, LABELS, path)
+    parts = _texts(data, split, USUAL["split"], path)
     matrix, genes, is_log = _matrix(data, path)
     has_id = np.array([gene is not None for gene in genes], dtype=bool)
     names = checked_genes([gene for gene in genes if gene is not None], path)
@@ -72,7 +82,9 @@ def read_cells(path: str | Path, label: str = "") -> Iterator[Record]:
             values = values / max(1.0, total) * TOTAL
         if not values[has_id].any():
             raise UserError(f"{place}: no gene is expressed; remove the cell")
-        yield Record(place, name, write_cell(names, values[has_id]), labels[row])
+        yield Record(
+            place, name, write_cell(names, values[has_id]), labels[row] or None, parts[row]
+        )
 
 
 def _open(path: str | Path) -> Any:
@@ -93,16 +105,17 @@ def _open(path: str | Path) -> Any:
     return data
 
 
-def _labels(data: Any, wanted: str, path: str | Path) -> list[str | None]:
-    """The label of each cell; None where there is no column, or it says nothing."""
+def _texts(data: Any, wanted: str, usual: Sequence[str], path: str | Path) -> Sequence[str | None]:
+    """A column of obs, empty where it says nothing; None for each cell if there is no column."""
     if wanted and wanted not in data.obs:
         raise UserError(f"{path}: obs has no column {wanted!r} among {', '.join(data.obs)}")
-    column = wanted or next((name for name in LABELS if name in data.obs), None)
+    by_lower_case = {str(name).lower(): name for name in reversed(data.obs.columns)}
+    column = wanted or next((by_lower_case[n] for n in usual if n in by_lower_case), None)
     if column is None:
         return [None] * data.n_obs
     values, unknown = data.obs[column].astype(object), data.obs[column].isna()
-    texts = [None if no else str(value) for value, no in zip(values, unknown, strict=True)]
-    return [None if text in (*MISSING, "") else text for text in texts]
+    texts = ["" if no else str(value).strip() for value, no in zip(values, unknown, strict=True)]
+    return ["" if text in MISSING else text for text in texts]
 
 
 def _totals(data: Any, path: str | Path) -> Floats | None:

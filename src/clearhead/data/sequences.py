@@ -32,7 +32,7 @@ R_DATA = (".rda", ".rdata")
 R_LABEL = "Class"
 BASE_OF = {"100": "A", "010": "C", "001": "G", "000": "T"}
 _BREAKS = re.compile(r"[\t\r\n\v\f]+")
-MISSING = ("nan", "NaN")  # how R and pandas write a label that is not known
+MISSING = ("nan", "NaN")  # how pandas writes a label that is not known; R's NA may be a class
 USUAL = {
     "sequence": ("sequence", "seq", "sequence56", "text"),
     "label": ("label", "labels", "class", "target", "fitness"),
@@ -112,14 +112,17 @@ def refuse_what_is_no_file(path: str | Path) -> None:
 
 
 def labelled(records: Iterable[Record], path: str | Path) -> list[Record]:
-    """All records; each must have a label.
+    """All records; each must have a label, and text where there is a column of parts or masks.
 
     Raises:
-        UserError: there is no label.
+        UserError: one has not.
     """
     found = list(records)
     some = any(record.label is not None for record in found)
     for record in found:
+        if "" in (record.split, record.mask):
+            what = "split" if record.split == "" else "mask"
+            raise UserError(f"{record.place}: no {what}; fill it in or remove the record")
         if record.label is None:
             hint = "fill it in or remove the record" if some else _where_labels_are(path)
             raise UserError(f"{record.place}: no label; {hint}")
@@ -162,8 +165,14 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
             text_of(row, name).strip() if name else str(number),
             text_of(row, sequence).strip(),
             _label(row, label) if label else None,
-            *(text_of(row, key).strip() if key else None for key in (split, mask)),
+            *(_text(row, key) if key else None for key in (split, mask)),
         )
+
+
+def _text(row: Row, column: str) -> str:
+    """A text that training alone reads: empty where the row has none."""
+    value = row.values.get(column)
+    return "" if value is None or is_blank(str(value)) else text_of(row, column).strip()
 
 
 def _label(row: Row, column: str) -> str | None:
