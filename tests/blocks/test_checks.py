@@ -206,7 +206,11 @@ def test_a_number_that_is_neither_features_nor_dropout_is_refused(features: floa
 HEADS = torch.randn(2, 3, 5, 4)
 
 
-@pytest.mark.parametrize("wrong", [HEADS.long(), HEADS[0, 0, 0], HEADS.numpy(), [[1.0]]], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [HEADS.long(), HEADS[0, 0, 0], HEADS.numpy(), [[1.0]]],
+    ids=["integers", "one axis", "array", "list"],
+)
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_attention_over_something_else_than_vectors_is_refused(
     position: int, wrong: object
