@@ -37,6 +37,7 @@ TRAIN = FirstSentence(
     names=(("Karin",),),
     numbers=(("16\u00a0h\u00a020", "16:20"),),
 )
+HELD_OUT = read_sentences(DATA.with_name("first_sentences_held_out.jsonl"))
 REFERENCES = [(sentence, text) for sentence in SENTENCES for text in sentence.references]
 
 
@@ -56,12 +57,17 @@ def next_digits(text: str) -> str:
     return re.sub("[0-9]", lambda digit: str((int(digit[0]) + 1) % 10), text)
 
 
-def test_the_set_has_200_sentences_in_six_categories() -> None:
-    assert Counter(sentence.category for sentence in SENTENCES) == COUNTS
+BOTH_SETS = pytest.mark.parametrize("sentences", [SENTENCES, HELD_OUT], ids=["dev", "held out"])
 
 
-def test_no_sentence_occurs_twice() -> None:
-    assert len({words_of(sentence.source) for sentence in SENTENCES}) == len(SENTENCES)
+@BOTH_SETS
+def test_a_set_has_200_sentences_in_six_categories(sentences: list[FirstSentence]) -> None:
+    assert Counter(sentence.category for sentence in sentences) == COUNTS
+
+
+@BOTH_SETS
+def test_no_sentence_occurs_twice(sentences: list[FirstSentence]) -> None:
+    assert len({words_of(sentence.source) for sentence in sentences}) == len(sentences)
 
 
 def test_a_sentence_has_2_to_30_words() -> None:
@@ -102,8 +108,9 @@ def test_a_reference_contains_the_names_and_numbers() -> None:
         assert not missing([*sentence.names, *sentence.numbers], normalize(text)), text
 
 
-def test_a_reference_scores_100_and_is_correct() -> None:
-    for sentence in SENTENCES:
+@BOTH_SETS
+def test_a_reference_scores_100_and_is_correct(sentences: list[FirstSentence]) -> None:
+    for sentence in sentences:
         for text in (sentence.references[0], sentence.references[-1]):
             outcome = score(sentence, text)
             assert outcome.chrf == pytest.approx(100), text
