@@ -72,6 +72,12 @@ def plain_log_ticks(axis: Axis) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
+def whole_ticks(axis: Axis) -> None:
+    """Label an axis of steps at whole numbers only."""
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
+    axis.set_major_formatter("{x:,.0f}")
+
+
 def quiet_grid(axes: Axes, axis: str = "y") -> None:
     """Draw grid lines behind the data."""
     axes.grid(axis=axis)  # type: ignore[arg-type]

@@ -159,6 +159,14 @@ def test_faults_of_a_sparse_matrix_are_one_line(tmp_path: Path) -> None:
         next(read(path, Columns(), "cells"))
 
 
+def test_numbers_of_cells_have_no_linear_model(tmp_path: Path) -> None:
+    """That of ranks is of classes."""
+    rows = "".join(f"A:{n + 1} B:2,{n / 7}\n" for n in range(60))
+    (tmp_path / "cells.csv").write_text(f"sequence,label\n{rows}", encoding="utf-8")
+    recipe: Any = training.resolve(small(tmp_path / "cells.csv"))
+    assert (recipe.data.answer, recipe.model.linear) == ("number", "")
+
+
 def test_kinds_of_values() -> None:
     assert kind_of_values(np.array([[0, 3.0, 1], [2, 0, 0]])) == "counts"
     rng = np.random.default_rng(0)

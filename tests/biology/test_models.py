@@ -1,6 +1,7 @@
 """Models: padding changes nothing, directories give the same numbers back, known layouts load."""
 
 import itertools
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -85,6 +86,49 @@ def test_an_adapted_model_is_merged_before_it_is_saved(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"merge\(model\) first"):
         save_model(model, Vocabulary.of_bases(), tmp_path)
     save_model(merge(model), Vocabulary.of_bases(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("config.json", "head", "oracle"),
+        ("config.json", "encoder", None),
+        ("config.json", "family", 3),
+        ("calibration.json", "temperature", None),
+        ("calibration.json", "temperature", 0),
+        ("calibration.json", "temperature", float("nan")),
+        ("calibration.json", "temperature", "warm"),
+        ("calibration.json", "other", 1.5),
+    ],
+)
+def test_a_damaged_file_of_a_model_is_named_in_one_line(
+    tmp_path: Path, name: str, key: str, value: Any
+) -> None:
+    save_model(model_of("motif", "pooled"), Vocabulary.of_bases(), tmp_path)
+    path = tmp_path / name
+    values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(values | {key: value}), encoding="utf-8")
+    with pytest.raises(UserError, match=f"{name} is damaged .*copy the model again") as caught:
+        load_model(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_without_its_vocabulary_does_not_take_a_similar_one(tmp_path: Path) -> None:
+    """k-mers have a vocab.txt as well, which does not say how far apart they begin."""
+    model = model_of("motif", "pooled")
+    sizes = replace(MOTIF, vocab_size=4**3 + 5)
+    model = SequenceModel(replace(model.config, encoder=sizes))
+    save_model(model, Vocabulary.of_kmers(3, step=3), tmp_path)
+    (tmp_path / "vocabulary.json").unlink()
+    with pytest.raises(UserError, match=r"cannot read .*vocabulary\.json"):
+        load_model(tmp_path)
+
+
+def test_a_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "x.fasta").write_text(">x\nACGT\n", encoding="utf-8")
+    with pytest.raises(UserError, match="is a file; expected a model directory") as caught:
+        load_model(tmp_path / "x.fasta")
+    assert "vocabulary" in str(caught.value)
 
 
 def test_an_aligned_model_tells_positions_apart() -> None:

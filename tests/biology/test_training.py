@@ -339,6 +339,115 @@ def test_a_missing_member_is_noticed(tmp_path: Path, number: int) -> None:
         load_model(tmp_path / "run")
 
 
+def test_an_aligned_model_is_fine_tuned_on_its_own_length_alone(tmp_path: Path) -> None:
+    """It keeps its sizes, such as the positions that share one vector."""
+    data = write_promoters(tmp_path / "train.csv", 60)
+    old = trained(tmp_path / "old", values(data, {"pool": 2}, {"steps": 2}))
+    path = {"path": str(tmp_path / "old")}
+    new = trained(tmp_path / "new", values(data, path | {"pool": 3}, {"steps": 2}))
+    assert new.config.encoder.pool == old.config.encoder.pool == 2
+    for length, keys in ((31, {}), (None, {}), (26, {"layout": "free"})):
+        other = write_promoters(tmp_path / "other.csv", 60, length=length)
+        with pytest.raises(UserError, match="old takes aligned sequences of exactly 26 tokens"):
+            training.resolve(values(other, path | keys))
+
+
+def test_numbers_are_fine_tuned_at_the_positions_that_varied(tmp_path: Path) -> None:
+    data = write_numbers(tmp_path / "train.csv", 60)
+    old = trained(tmp_path / "old", values(data, run={"steps": 2}))
+    new = trained(tmp_path / "new", values(data, {"path": str(tmp_path / "old")}, {"steps": 2}))
+    assert new.config.columns == old.config.columns != ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"), [("convolution", "characters"), ("transformer", "bpe")]
+)
+def test_any_encoder_is_fine_tuned_on_sequences_of_one_length(
+    tmp_path: Path, kind: str, tokens: str
+) -> None:
+    data = write_promoters(tmp_path / "free.csv", 60, length=None)
+    aligned = write_promoters(tmp_path / "aligned.csv", 60)
+    cut = {"kind": tokens, "size": 40}
+    trained(tmp_path / "old", values(data, {"kind": kind}, {"steps": 2}, tokens=cut))
+    path = {"path": str(tmp_path / "old")}
+    found = trained(tmp_path / "new", values(aligned, path, {"steps": 2}))
+    assert bool(found.config.length) == (tokens == "characters")
+
+
+@pytest.mark.parametrize("part", ["train", "dev"])
+def test_the_aligned_layout_needs_sequences_of_one_length(tmp_path: Path, part: str) -> None:
+    wanted = values(write_promoters(tmp_path / "train.csv", 60), {"layout": "aligned"})
+    wanted["data"][part] = str(write_promoters(tmp_path / "x.csv", 40, length=None))
+    with pytest.raises(UserError, match=r"layout=aligned needs sequences of one length.*=free"):
+        training.resolve(wanted)
+    wanted["model"]["layout"] = "auto"
+    assert training.resolve(wanted).model.layout == "free"
+
+
+@pytest.mark.parametrize(
+    ("write", "length", "linear"),
+    [
+        (write_promoters, 26, "positions"),
+        (write_promoters, None, "positions"),
+        (write_promoters, 26, "ranks"),
+        (write_numbers, 18, "similarity"),
+        (write_numbers, None, "positions"),
+    ],
+)
+def test_a_linear_model_that_does_not_fit_the_data_is_refused_before_training(
+    tmp_path: Path, write: Any, length: int | None, linear: str
+) -> None:
+    data = write(tmp_path / "train.csv", 60, length=length)
+    with pytest.raises(UserError, match=f"model.linear={linear} is not for these data"):
+        training.resolve(values(data, {"linear": linear}))
+
+
+def test_pretraining_goes_on_with_the_encoder_of_a_classifier(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    old = trained(tmp_path / "old", values(data, run={"steps": 2})).loaded.models[0]
+    path = {"path": str(tmp_path / "old")}
+    wanted = values(data, path, {"steps": 2}, task="biology-masked")
+    task: Any = session.start(training.resolve(wanted), tmp_path / "new").task
+    assert task.model.config.head == "masked"
+    before, after = old.encoder.state_dict(), task.model.encoder.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    aligned = write_promoters(tmp_path / "aligned.csv", 60)
+    trained(tmp_path / "old26", values(aligned, run={"steps": 2}))
+    wanted["model"]["path"] = str(tmp_path / "old26")
+    with pytest.raises(UserError, match="old26 takes aligned sequences alone"):
+        training.start(training.resolve(wanted), tmp_path / "other")
+
+
+def test_damaged_windows_are_cut_again_once_they_are_deleted(tmp_path: Path) -> None:
+    genome = write_genome(tmp_path / "genome.fna", 2000)
+    wanted = values(genome, {"max_length": 40}, {"steps": 2}, task="biology-masked")
+    training.start(training.resolve(wanted), tmp_path / "run")
+    path = tmp_path / "run" / "data" / "windows.npz"
+    with np.load(path) as stored:
+        before = dict(stored)
+    for content in (b"", path.read_bytes()[:300], b"text"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=r"windows.npz is damaged .*delete it") as caught:
+            training.resume(tmp_path / "run", ["run.steps=4"])
+        assert "\n" not in str(caught.value)
+    path.unlink()
+    training.resume(tmp_path / "run", ["run.steps=4"])
+    with np.load(path) as stored:
+        assert all(np.array_equal(before[name], stored[name]) for name in before)
+
+
+def test_a_run_of_numbers_reports_a_squared_error_and_no_perplexity(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = write_numbers(tmp_path / "train.csv", 60)
+    with caplog.at_level("INFO"):
+        trained(tmp_path / "run", values(data, run={"steps": 4, "eval_every": 2}))
+    assert "dev loss " in caplog.text and "ppl" not in caplog.text
+    assert "ppl" not in (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8")
+    card = (tmp_path / "run" / "best" / "README.md").read_text(encoding="utf-8")
+    assert "squared error" in card and "perplexity" not in card
+
+
 def test_an_aligned_model_refuses_another_length(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, run={"steps": 4}))

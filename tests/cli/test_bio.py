@@ -76,6 +76,15 @@ def test_vectors_are_written_as_clearhead_embed_writes_them(
         assert np.array_equal(found["embeddings"], np.array([r[1:] for r in rows], np.float32))
 
 
+def test_vectors_are_separated_by_commas_in_csv(
+    model: Path, data: Path, tmp_path: Path, call: Call
+) -> None:
+    rows = [line.split("\t") for line in call("dna", "embed", model, data)[1].splitlines()]
+    assert call("dna", "embed", model, data, "-o", tmp_path / "x.csv") == (0, "", "")
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == rows
+
+
 def test_a_table_with_a_fault_is_not_written(model: Path, tmp_path: Path, call: Call) -> None:
     (tmp_path / "bad.fasta").write_text(">a\nACGT\n>b\nMKL\n", encoding="utf-8")
     code, out, err = call("dna", "predict", model, tmp_path / "bad.fasta", "-o", tmp_path / "x.tsv")
@@ -90,6 +99,7 @@ def test_a_table_with_a_fault_is_not_written(model: Path, tmp_path: Path, call: 
         (["--record", "e"], "give --explain FILE"),
         (["--record", "f", "--explain", "x.svg"], "has no record 'f'"),
         (["--explain", "x.gif"], "use one of .svg, .png, .pdf"),
+        (["--explain", "x.svg", "-o", "x.tsv"], "leave out --output"),
     ],
 )
 def test_options_that_do_not_fit_are_one_line(
@@ -102,3 +112,49 @@ def test_options_that_do_not_fit_are_one_line(
 def test_a_benchmark_needs_one_seed(data: Path, call: Call) -> None:
     code, _, err = call("dna", "benchmark", data, "--seeds", 0)
     assert code == 2 and "--seeds" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["train", "pretrain", "benchmark"])
+def test_the_command_decides_the_domain(data: Path, call: Call, verb: str) -> None:
+    code, _, err = call("dna", verb, data, "--set", "data.domain=protein")
+    assert code == 2 and "data.domain=protein is not for `clearhead bio dna`" in err
+
+
+@pytest.mark.parametrize("verb", [("protein", "train"), ("dna", "pretrain")])
+def test_a_run_is_resumed_by_its_own_command(model: Path, call: Call, verb: tuple[str]) -> None:
+    code, _, err = call(*verb, "--resume", "--run-dir", model)
+    assert code == 2 and "holds a run of `clearhead bio dna train`" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "given", [("other.csv",), ("--label-column", "x"), ("--split-column", "x"), ("--model", "x")]
+)
+def test_options_that_differ_from_those_of_the_run_are_refused(
+    model: Path, call: Call, given: tuple[str, ...]
+) -> None:
+    code, _, err = call("dna", "train", *given, "--resume", "--run-dir", model)
+    assert code == 2 and "when this run began and is" in err and err.count("\n") == 1
+
+
+def test_the_recipe_of_a_run_is_shown(model: Path, call: Call) -> None:
+    again = model.parent / "train.csv"
+    options = ("--resume", "--show-config", "--run-dir", model, "--set", "run.steps=7")
+    code, out, _ = call("dna", "train", again, *options)
+    assert code == 0 and f"train: {again}" in out and "steps: 7" in out
+
+
+@pytest.mark.parametrize(
+    ("domain", "own", "others"),
+    [
+        ("dna", ("FASTA", "DNABERT"), ("h5ad", "ESM-2", "Geneformer", "cell")),
+        ("protein", ("FASTA", "ESM-2"), ("h5ad", "DNABERT", "Geneformer", "cell")),
+        ("cells", ("h5ad", "Geneformer"), ("FASTA", "DNABERT", "ESM-2", "sequences")),
+    ],
+)
+def test_help_speaks_of_the_data_of_its_domain(
+    call: Call, domain: str, own: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    verbs = ("train", "pretrain", "predict", "embed")
+    text = "".join(call(domain, verb, "--help")[1] for verb in verbs) + call(domain, "--help")[1]
+    assert all(word in text for word in own)
+    assert not any(word in text for word in (*others, "{forms}", "{record}", "{peer}"))

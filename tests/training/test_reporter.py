@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from clearhead.errors import UserError
@@ -15,6 +17,7 @@ from clearhead.training.metrics import Meter, StepReport, clock, perplexity, rea
 from clearhead.training.recipe import Run
 from clearhead.training.reporter import draw_curves
 from clearhead.training.session import Session, start
+from clearhead.training.task import Metric
 from clearhead.training.tasks.translation import BLEU
 from tests.training.tiny import tiny_recipe
 
@@ -182,3 +185,39 @@ def test_any_records_make_a_picture(records: list[dict[str, object]], tmp_path: 
     content = (tmp_path / "curves.png").read_bytes()
     assert content.startswith(b"\x89PNG") and len(content) > 5000
     assert [p.name for p in tmp_path.iterdir()] == ["curves.png"]
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, path: Path, metric: Metric) -> dict[str, Axes]:
+    """The panels of curves.png by their titles."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    records = [record | {metric.key: -0.2} for record in TRAIN[:3] + DEV[:1]]
+    draw_curves(records, path, metric)
+    figures[0].draw_without_rendering()
+    return {axes.get_title("left"): axes for axes in figures[0].axes}
+
+
+def test_numbers_have_no_perplexity(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    metric = Metric("spearman", "Spearman", "Spearman correlation", 4, numbers=True)
+    panels = drawn(monkeypatch, tmp_path / "curves.png", metric)
+    assert list(panels) == [
+        "Squared error of standardised numbers", "Spearman correlation", "Learning rate",
+    ]  # fmt: skip
+    assert not any("nats" in axes.get_ylabel() for axes in panels.values())
+    assert "Perplexity" in drawn(monkeypatch, tmp_path / "curves.png", BLEU)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_steps_are_labelled_at_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, numbers: bool
+) -> None:
+    metric = BLEU._replace(numbers=numbers)
+    for axes in drawn(monkeypatch, tmp_path / "curves.png", metric).values():
+        assert all(tick == int(tick) for tick in axes.get_xticks())
+
+
+def test_a_negative_score_is_in_the_picture(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    axes = drawn(monkeypatch, tmp_path / "curves.png", BLEU)[BLEU.title]
+    assert axes.get_ylim()[0] < -0.2

@@ -12,14 +12,29 @@ from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_f
 from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe
 from clearhead.biology.scale import scale_of
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.errors import UserError
 
 
 def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> SequenceModel:
-    """A model that predicts masked tokens, fresh or the one of model.path."""
-    if recipe.model.path:
-        return load_for(recipe.model.path, recipe.data.domain).models[0]
-    sizes = _sizes(recipe.model, recipe.model.max_length, vocabulary)
-    return SequenceModel(ModelConfig(recipe.data.domain, sizes, "masked"))
+    """A model that predicts masked tokens, fresh or the one of model.path.
+
+    Of a model that was trained on labels, the encoder is kept.
+
+    Raises:
+        UserError: there is no model, it is of another domain, or of aligned sequences alone.
+    """
+    path, domain = recipe.model.path, recipe.data.domain
+    sizes: Any = _sizes(recipe.model, recipe.model.max_length, vocabulary)
+    if not path:
+        return SequenceModel(ModelConfig(domain, sizes, "masked"))
+    old = load_for(path, domain).models[0]
+    if old.config.head == "masked":
+        return old
+    if old.config.length:
+        raise UserError(f"{path} takes aligned sequences alone, no windows; leave --model out")
+    model = SequenceModel(ModelConfig(domain, old.config.encoder, "masked"))
+    model.encoder.load_state_dict(old.encoder.state_dict())
+    return model
 
 
 def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> SequenceModel:
@@ -32,14 +47,14 @@ def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> Se
     pretrained = load_for(m.path, recipe.data.domain) if m.path else None
     aligned = m.layout == "aligned"
     length = len(vocabulary.encode(parts.train[0].sequence)) if aligned else 0
-    columns = (
-        varying(parts, vocabulary) if m.linear == "positions" and aligned and not m.path else ()
-    )
+    columns = varying(parts, vocabulary) if m.linear == "positions" and aligned else ()
     sizes: Any = _sizes(m, len(columns) or length or m.max_length, vocabulary)
     if pretrained:
         sizes = pretrained.config.encoder
-        if pretrained.config.family == "motif" and aligned:
-            sizes = dataclasses.replace(sizes, aligned=True, seq_len=length, pool=m.pool)
+        columns = pretrained.config.columns
+        if isinstance(sizes, MotifConfig) and aligned and not sizes.aligned:
+            pool = m.pool if pretrained.config.family == "motif" else 1
+            sizes = dataclasses.replace(sizes, aligned=True, seq_len=length, pool=pool)
     fixed = aligned and isinstance(sizes, MotifConfig)
     config = ModelConfig(
         domain=recipe.data.domain,

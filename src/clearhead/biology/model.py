@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -202,9 +203,10 @@ def load_model(directory: str | Path) -> Loaded:
     members = sorted(path.glob("member-*")) or [path]
     loaded = [_load_one(member) for member in members]
     calibration = path / CALIBRATION
-    temperature = (
-        read_json_object(calibration, HOLDS)["temperature"] if calibration.exists() else 1.0
-    )
+    found = read_json_object(calibration, HOLDS) if calibration.exists() else {"temperature": 1.0}
+    temperature = found.get("temperature")
+    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+        raise UserError(f"{calibration} is damaged (no temperature above 0); copy the model again")
     return Loaded(tuple(model for model, _ in loaded), loaded[0][1], temperature)
 
 
@@ -224,19 +226,19 @@ def _load_one(path: Path) -> tuple[SequenceModel, Vocabulary]:
     values = read_json_object(path / "config.json", HOLDS)
     if values.get("model_type") != MODEL_TYPE:
         return _load_pretrained(path)
-    model = SequenceModel(_config_of(values, path))
+    model = _model_of(values, path)
     load_into(model, path / "model.safetensors")
     return model.eval(), Vocabulary.load(path)
 
 
-def _config_of(values: dict[str, Any], path: Path) -> ModelConfig:
+def _model_of(values: dict[str, Any], path: Path) -> SequenceModel:
     try:
         kind = FAMILIES[values["family"]][0]
         sizes = {key: _frozen(value) for key, value in values["encoder"].items()}
         names = {item.name for item in dataclasses.fields(ModelConfig)}
         kept = {key: _frozen(value) for key, value in values.items() if key in names}
-        return ModelConfig(**kept | {"encoder": kind(**sizes)})
-    except (KeyError, TypeError) as error:
+        return SequenceModel(ModelConfig(**kept | {"encoder": kind(**sizes)}))
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(f"{path}/config.json is damaged ({error}); copy the model again") from error
 
 
@@ -248,7 +250,7 @@ def _load_pretrained(path: Path) -> tuple[SequenceModel, Vocabulary]:
     theirs = from_pretrained(path)
     if not isinstance(theirs, Bert | Esm):
         raise UserError(f"{path} holds a {type(theirs).__name__}; expected a BERT or an ESM-2")
-    vocabulary = Vocabulary.load(path)
+    vocabulary = Vocabulary.load(path, pretrained=True)
     genes = vocabulary.cut.kind == "genes"
     domain: Domain = "cells" if genes else "protein" if isinstance(theirs, Esm) else "dna"
     sizes: Any = dataclasses.replace(cast(Any, theirs.config), heads=())

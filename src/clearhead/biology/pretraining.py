@@ -1,8 +1,10 @@
 """Masked-language-model training on unlabelled sequences: the trainer's task."""
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -19,6 +21,7 @@ from clearhead.data.masking import VISIBLE, Hidden, Spans, hide_spans
 from clearhead.data.sequences import Columns
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
+from clearhead.files import atomic_write
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory
@@ -162,13 +165,12 @@ class MaskedSequences:
         """Windows of at most model.max_length tokens; every hundredth is held out."""
         path = run.data / "windows.npz"
         if path.exists():
-            with np.load(path) as stored:
-                rows: Sequence[Any] = np.split(stored["ids"], stored["ends"])
+            rows: Sequence[Any] = read_windows(path)
         else:
             rows = [np.array(row) for text in self._sequences() for row in self._cut(text)]
-            run.data.mkdir(parents=True, exist_ok=True)
-            ends = np.cumsum([len(row) for row in rows])[:-1]
-            np.savez(path, ids=np.concatenate(rows), ends=ends)
+            ends, content = np.cumsum([len(row) for row in rows])[:-1], BytesIO()
+            np.savez(content, ids=np.concatenate(rows), ends=ends)
+            atomic_write(path, content.getvalue())
         every = max(2, min(100, len(rows) // 2), -(-len(rows) // DEV_WINDOWS))
         examples = [Example(row.tolist(), None, [0]) for row in rows]
         dev = examples[::every]
@@ -185,3 +187,16 @@ class MaskedSequences:
         room = min(self.recipe.model.max_length, self.model.config.encoder.seq_len) - before - after
         for start in range(0, len(inner), room):
             yield [*first, *inner[start : start + room], *last]
+
+
+def read_windows(path: Path) -> Sequence[Any]:
+    """The windows of a run: all ids in a row, and where each window but the last ends.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file) as stored:
+            return np.split(stored["ids"], stored["ends"])
+    except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}); delete it and resume again") from error

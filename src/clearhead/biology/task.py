@@ -43,7 +43,7 @@ SCORES = {
     "accuracy": Metric("accuracy", "accuracy", "Share of correct answers", 4),
     "macro_f1": Metric("macro_f1", "macro F1", "Macro F1: the mean over the classes", 4),
     "matthews": Metric("matthews", "Matthews", "Matthews correlation", 4),
-    "spearman": Metric("spearman", "Spearman", "Spearman correlation", 4),
+    "spearman": Metric("spearman", "Spearman", "Spearman correlation", 4, numbers=True),
 }
 
 

@@ -12,7 +12,7 @@ from clearhead.biology.added_part import add_part, refit_part
 from clearhead.biology.calibration import calibrate, refit_linear_part
 from clearhead.biology.domains import DOMAINS, FINE_TUNING, length_of
 from clearhead.biology.examples import Parts, read_parts
-from clearhead.biology.model import Domain, load_for
+from clearhead.biology.model import Domain, Loaded, load_for
 from clearhead.biology.pretraining import MaskedSequences
 from clearhead.biology.recipe import Answer, BiologyRecipe, BiologyRun, PretrainingRecipe
 from clearhead.biology.task import LabelledSequences
@@ -24,6 +24,8 @@ from clearhead.training.tasks import register
 
 log = logging.getLogger("clearhead.train")
 Values = dict[str, Any]
+LINEAR = "positions is for numbers of aligned sequences, ranks for classes of cells"
+NO_LINEAR: Values = {"model": {"linear": ""}}
 
 register("biology", BiologyRecipe, LabelledSequences)
 register("biology-masked", PretrainingRecipe, MaskedSequences)
@@ -41,34 +43,37 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
     parts = read_parts(given.data, given.run.seed)
     if "NA" in parts.labels:
         log.warning("NA is learned as a class; if it means no label, remove these records")
-    aligned = is_aligned(given, parts)
-    suited = suited_to(given.data.domain, parts.answer, aligned)
-    if given.model.path:
+    domain, path = given.data.domain, given.model.path
+    old = load_for(path, domain) if path else None
+    aligned = is_aligned(given, parts, old)
+    suited = suited_to(domain, parts.answer, aligned)
+    if old:
         suited = _merged(suited, FINE_TUNING)
     decided = {
         "data": {"answer": parts.answer},
         "model": {"layout": "aligned" if aligned else "free"},
     }
     merged = _merged(_merged(suited, values), decided)
-    return _checked(with_steps(built(merged), parts))
+    return _checked(with_steps(built(merged), parts), parts, old)
 
 
 def suited_to(domain: Domain, answer: Answer, aligned: bool) -> Values:
     """What a recipe begins with for such data."""
     usual, form = DOMAINS[domain].defaults, "aligned" if aligned else "free"
     if answer == "number":
-        # Only aligned sequences have positions for a linear model.
-        own = usual.get("number", {}) if aligned else usual["free"]
+        # Only aligned sequences have positions for a linear model; the other ones are of classes.
+        own = usual.get("number", {}) if aligned else _merged(usual["free"], NO_LINEAR)
         return _merged(own, {"run": {"metric": "loss"}})
     return _merged({"run": {"metric": "matthews"}}, usual.get(answer) or usual.get(form) or {})
 
 
-def _checked(recipe: BiologyRecipe) -> BiologyRecipe:
+def _checked(recipe: BiologyRecipe, parts: Parts, old: Loaded | None) -> BiologyRecipe:
     """A recipe whose parts fit each other and the data.
 
     Raises:
         UserError: a metric of classes for numbers or the other way round, a second strand of what
-            is not DNA, or a model of another domain.
+            is not DNA, a linear model that does not fit the data, or sequences that do not fit the
+            model that is fine-tuned.
     """
     metric, numbers = recipe.run.metric, recipe.data.answer == "number"
     if metric != "loss" and numbers != (metric == "spearman"):
@@ -76,18 +81,38 @@ def _checked(recipe: BiologyRecipe) -> BiologyRecipe:
         raise UserError(f"run.metric={metric} is not for these labels; give {wanted}")
     if recipe.augment.both_strands and recipe.data.domain != "dna":
         raise UserError("augment.both_strands=true is for DNA alone; leave it out")
-    if recipe.model.path:
-        load_for(recipe.model.path, recipe.data.domain)
+    cells, classes = recipe.data.domain == "cells", recipe.data.answer == "classes"
+    aligned, linear = recipe.model.layout == "aligned", recipe.model.linear
+    fits = {"positions": numbers and aligned, "similarity": classes and not cells}
+    if not (fits | {"ranks": classes and cells, "": True})[linear]:
+        raise UserError(f"model.linear={linear} is not for these data; leave it out ({LINEAR})")
+    if old and (length := old.config.length):
+        first = old.vocabulary.encode(parts.train[0].sequence)
+        if not aligned or len(first) != length:
+            tokens = length - sum(old.vocabulary.edges)
+            raise UserError(
+                f"{recipe.model.path} takes aligned sequences of exactly {tokens:,} tokens; give "
+                "such sequences, or another --model"
+            )
     return recipe
 
 
-def is_aligned(given: BiologyRecipe, parts: Parts) -> bool:
-    """Whether position t means the same in every sequence: all have the same length."""
-    if given.model.layout != "auto":
-        return given.model.layout == "aligned"
-    lengths = {len(record.sequence) for record in parts.train}
-    letters = given.data.domain != "cells" and given.tokens.kind != "bpe"
-    return letters and len(lengths) == 1 and parts.answer != "positions"
+def is_aligned(given: BiologyRecipe, parts: Parts, old: Loaded | None) -> bool:
+    """Whether position t means the same in every sequence: all have the same length.
+
+    Raises:
+        UserError: they have not, although the recipe says so.
+    """
+    kind = old.vocabulary.cut.kind if old else given.tokens.kind
+    lengths = {len(record.sequence) for record in (*parts.train, *parts.dev)}
+    alike = given.data.domain != "cells" and kind != "bpe" and len(lengths) == 1
+    layout = given.model.layout
+    if layout == "aligned" and not alike:
+        raise UserError(
+            "model.layout=aligned needs sequences of one length, cut into letters or k-mers; give "
+            "model.layout=free"
+        )
+    return alike and (layout == "aligned" or (layout == "auto" and parts.answer != "positions"))
 
 
 def _of_pretraining(values: Values) -> PretrainingRecipe:
@@ -124,11 +149,11 @@ def built(values: Values) -> BiologyRecipe:
     return recipe
 
 
-def start(recipe: BiologyRecipe | PretrainingRecipe, root: Path) -> Path:
-    """A new run in an empty directory; returns the directory of the finished model."""
+def start(recipe: BiologyRecipe | PretrainingRecipe, root: Path, resume: bool = False) -> Path:
+    """A run in an empty directory, or one to go on with; returns the finished model's directory."""
     if isinstance(recipe, PretrainingRecipe):
-        return pretrain(recipe, root)
-    return train(recipe, root)
+        return pretrain(recipe, root, resume)
+    return train(recipe, root, resume)
 
 
 def _merged(below: Values, above: Values) -> Values:
@@ -192,7 +217,12 @@ def _one(recipe: Any, root: Path, resume: bool) -> None:
 
 
 def resume(root: Path, changes: Sequence[str] = ()) -> Path:
-    """Go on with a run of `train` that was stopped; `changes` are section.key=value.
+    """Go on with a run that was stopped: see `recipe_of`."""
+    return start(recipe_of(root, changes), root, resume=True)
+
+
+def recipe_of(root: Path, changes: Sequence[str] = ()) -> BiologyRecipe | PretrainingRecipe:
+    """The recipe of a run, with `changes` as section.key=value.
 
     Raises:
         UserError: there is no run in that directory, or a change that does not fit.
@@ -201,8 +231,6 @@ def resume(root: Path, changes: Sequence[str] = ()) -> Path:
     if not config.exists():
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
     recipe = load_recipe(str(config), changes)
-    if isinstance(recipe, PretrainingRecipe):
-        return pretrain(recipe, root, resume=True)
-    if not isinstance(recipe, BiologyRecipe):
+    if not isinstance(recipe, BiologyRecipe | PretrainingRecipe):
         raise UserError(f"{root} holds a run of another kind; use `clearhead train --resume`")
-    return train(recipe, root, resume=True)
+    return recipe

@@ -141,16 +141,16 @@ class Vocabulary:
             atomic_write(directory / "vocab.txt", "\n".join(self.tokens))
 
     @classmethod
-    def load(cls, directory: Path) -> Self:
-        """Read vocabulary.json, or the vocab.txt of a DNABERT or an ESM-2.
+    def load(cls, directory: Path, pretrained: bool = False) -> Self:
+        """Read vocabulary.json, or without one the vocab.txt of a pretrained DNABERT or ESM-2.
 
         Raises:
-            UserError: there is neither, or it is damaged.
+            UserError: it is missing or damaged.
         """
         path = directory / FILE
         verify_checksum(path)
         try:
-            if not path.exists():
+            if pretrained and not path.exists():
                 return cls._of_pretrained(directory / "vocab.txt")
             values = json.loads(path.read_text(encoding="utf-8"))
             cut = values["cut"] | {"merges": tuple(map(tuple, values["cut"]["merges"]))}

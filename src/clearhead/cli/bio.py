@@ -9,6 +9,7 @@ import typer
 from clearhead.cli import bio_actions as actions
 from clearhead.cli.bio_actions import (
     Changes,
+    Continued,
     Data,
     Explain,
     Folds,
@@ -39,6 +40,10 @@ SEQUENCES = {
     "protein": "Sequences of residues.",
     "cells": "Cells as genes, ranked by expression.",
 }
+EXTRA: dict[str, tuple[Callable[..., None], ...]] = {
+    "protein": (mutations, contacts),
+    "cells": (delete, umap),
+}
 
 
 def make_app(domain: str) -> typer.Typer:
@@ -47,6 +52,11 @@ def make_app(domain: str) -> typer.Typer:
     _add_training(app, domain)
     _add_using(app, domain)
     _add_benchmark(app, domain)
+    for verb in EXTRA.get(domain, ()):
+        app.command()(verb)
+    for command in app.registered_commands:
+        if command.callback:
+            actions.in_words_of(domain, command.callback)
     return app
 
 
@@ -63,42 +73,29 @@ def _add_training(app: typer.Typer, domain: str) -> None:
         resume: Resume = False,
         show_config: ShowConfig = False,
     ) -> None:
-        """Train a model on labelled sequences and calibrate its probabilities."""
+        """Train a model on labelled {record}s and calibrate its probabilities."""
         short = {
             "data.train": data,
-            "data.domain": domain,
             "data.sequence": sequence_column,
             "data.label": label_column,
             "data.split": split_column,
             "model.path": model,
         }
-        values = actions.values(short, changes)
-        actions.train(values, changes, run_dir, resume, show_config)
+        actions.train(f"{domain} train", short, changes, run_dir, resume, show_config)
 
     @app.command()
     def pretrain(
         data: Data = None,
         run_dir: RunDir = Path("runs") / f"bio-{domain}-pretrained",
-        model: Pretrained = "",
+        model: Continued = "",
         sequence_column: SequenceColumn = "",
         changes: Changes = None,
         resume: Resume = False,
         show_config: ShowConfig = False,
     ) -> None:
-        """Train an encoder on unlabelled sequences to fill in masked tokens."""
-        short = {
-            "data.train": data,
-            "data.domain": domain,
-            "data.sequence": sequence_column,
-            "model.path": model,
-        }
-        actions.train(
-            actions.values(short, changes) | {"task": "biology-masked"},
-            changes,
-            run_dir,
-            resume,
-            show_config,
-        )
+        """Train an encoder on unlabelled {record}s to fill in masked tokens."""
+        short = {"data.train": data, "data.sequence": sequence_column, "model.path": model}
+        actions.train(f"{domain} pretrain", short, changes, run_dir, resume, show_config)
 
 
 def _add_using(app: typer.Typer, domain: str) -> None:
@@ -112,10 +109,12 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         record: RecordName = "",
         quiet: Quiet = False,
     ) -> None:
-        """Write one row per record: its label and the probability of every label."""
+        """Write one row per {record}: its label and the probability of every label."""
         check_output(output)
         if record and explain is None:
             raise UserError("--record names the record that --explain draws; give --explain FILE")
+        if output is not None and explain is not None:
+            raise UserError("--explain draws a picture instead of a table; leave out --output")
         if explain is not None:
             actions.explain((model, data, domain, sequence_column), record, explain)
             return
@@ -131,7 +130,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         sequence_column: SequenceColumn = "",
         quiet: Quiet = False,
     ) -> None:
-        """Write a vector per record: the mean of its hidden states, special tokens left out."""
+        """Write a vector per {record}: the mean of its hidden states, special tokens left out."""
         check_output(output)
         with warnings_on_stderr(quiet):
             actions.embed((model, data, domain, sequence_column), output)
@@ -156,18 +155,11 @@ def _add_benchmark(app: typer.Typer, domain: str) -> None:
         """Compare the Transformer with baselines on the same folds; the best is marked with *."""
         check_output(output)
         columns = sequence_column, label_column, split_column
-        values = actions.values({"data.domain": domain, "model.path": model}, changes)
+        values = actions.values(domain, {"model.path": model}, changes)
         plan = folds, seeds, similarity, tuple(only or ())
         actions.benchmark(data, columns, values, plan, (run_dir, output))
 
 
-EXTRA: dict[str, tuple[Callable[..., None], ...]] = {
-    "protein": (mutations, contacts),
-    "cells": (delete, umap),
-}
 app = typer.Typer(help="DNA, proteins and cells.", no_args_is_help=True, rich_markup_mode=None)
 for name in SEQUENCES:
-    made = make_app(name)
-    for verb in EXTRA.get(name, ()):
-        made.command()(verb)
-    app.add_typer(made, name=name)
+    app.add_typer(make_app(name), name=name)

@@ -1,13 +1,15 @@
 """Options and actions of `clearhead bio`; torch is loaded only inside the actions."""
 
+import copy
 import csv
 import io
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -19,10 +21,20 @@ if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
 GENES = 60  # of a cell in a picture
-FORMS = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz; of cells .h5ad or .mtx."
-Data = Annotated[str | None, typer.Argument(help=FORMS)]
-Table = Annotated[str, typer.Argument(help="Labelled sequences or cells, as for train.")]
-Source = Annotated[str, typer.Argument(help=FORMS)]
+SEQUENCES = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz."
+# What `in_words_of` puts into the help texts: the forms of data, a record, a model from elsewhere.
+WORDS = {
+    "dna": {"forms": SEQUENCES, "record": "sequence", "peer": "DNABERT"},
+    "protein": {"forms": SEQUENCES, "record": "sequence", "peer": "ESM-2"},
+    "cells": {
+        "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
+        "record": "cell",
+        "peer": "Geneformer",
+    },
+}
+Data = Annotated[str | None, typer.Argument(help="{forms}")]
+Table = Annotated[str, typer.Argument(help="Labelled {record}s, as for train.")]
+Source = Annotated[str, typer.Argument(help="{forms}")]
 Model = Annotated[Path, typer.Argument(help="Directory of a model or of a run.")]
 RunDir = Annotated[
     Path, typer.Option("--run-dir", help="Where the run keeps everything that it makes.")
@@ -35,7 +47,7 @@ ShowConfig = Annotated[
     bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
 ]
 SequenceColumn = Annotated[
-    str, typer.Option(help="Column of the sequences.", show_default="the usual names")
+    str, typer.Option(help="Column of the {record}s.", show_default="the usual names")
 ]
 LabelColumn = Annotated[
     str, typer.Option(help="Column of the labels.", show_default="the usual names")
@@ -44,7 +56,10 @@ SplitColumn = Annotated[
     str, typer.Option(help="Column that says train, valid or test.", show_default="split")
 ]
 Pretrained = Annotated[
-    str, typer.Option("--model", help="Fine-tune this model: ours, DNABERT, ESM-2 or Geneformer.")
+    str, typer.Option("--model", help="Fine-tune this model: one of ours or {peer}.")
+]
+Continued = Annotated[
+    str, typer.Option("--model", help="Begin with this model's encoder: one of ours or {peer}.")
 ]
 Output = Annotated[
     Path | None,
@@ -56,7 +71,11 @@ Output = Annotated[
 Vectors = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help=".npz or .tsv.", show_default="TSV to stdout", callback=or_stdout
+        "--output",
+        "-o",
+        help=".npz, .tsv or .csv.",
+        show_default="TSV to stdout",
+        callback=or_stdout,
     ),
 ]
 
@@ -64,8 +83,12 @@ Explain = Annotated[
     Path | None,
     typer.Option(help="Draw what the answer depends on into this .svg, .png or .pdf instead."),
 ]
-RecordName = Annotated[str, typer.Option(help="Of the record to draw.", show_default="the first")]
-Folds = Annotated[int, typer.Option(help="Unless the table has a column of folds.")]
+RecordName = Annotated[
+    str, typer.Option(help="Name of the {record} to draw.", show_default="the first")
+]
+Folds = Annotated[
+    int, typer.Option(help="Number of folds, unless the table has a column of folds.")
+]
 Seeds = Annotated[int, typer.Option(min=1, help="Repetitions of the learned models.")]
 Similarity = Annotated[
     float,
@@ -74,6 +97,18 @@ Similarity = Annotated[
 Only = Annotated[
     list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
 ]
+
+
+def in_words_of(domain: str, verb: Callable[..., None]) -> None:
+    """Put the words of a domain into a verb's help texts."""
+    words = WORDS[domain]
+    verb.__doc__ = (verb.__doc__ or "").format(**words)
+    for name, hint in verb.__annotations__.items():
+        kind, *infos = get_args(hint) or (hint,)
+        if infos and infos[0].help:
+            info = copy.copy(infos[0])
+            info.help = info.help.format(**words)
+            verb.__annotations__[name] = Annotated[kind, info]
 
 
 def benchmark(
@@ -107,7 +142,8 @@ def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
     if predictor.config.domain == "cells" and len(shown.pieces) > GENES:
         shown = strongest(shown, GENES)
         title += f"; the {GENES} genes of the largest effect, by rank"
-    draw_explanation(*shown, title, picture)
+    genes = predictor.config.domain == "cells"
+    draw_explanation(*shown, title, picture, "gene, by rank" if genes else "token")
 
 
 def open_both(
@@ -149,6 +185,10 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
     vectors = predictor.vectors(records)
     found = (Embedded(Named(name, ""), [], v.astype(np.float32)) for name, v in vectors)
     write, width = write_tsv, predictor.config.d_model
+    if output is not None and output.suffix.lower() == ".csv":
+        rows = ([e.named.name, *(f"{x:.9g}" for x in e.vectors.tolist())] for e in found)
+        pour_table(chain([["id", *map(str, range(width))]], rows), output)
+        return
     if output is None:
         write(found, sys.stdout.buffer, width)
         return
@@ -162,43 +202,60 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
     atomic_save(output, fill)
 
 
-def values(short: dict[str, str | None], changes: list[str] | None) -> dict[str, Any]:
-    """Options and `--set` as the sections of a recipe."""
+Short = dict[str, str | None]
+
+
+def changes_of(short: Short, changes: list[str] | None) -> list[str]:
+    """Options in the form of `--set`, then what `--set` changes."""
+    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value]
+    return [*given, *(changes or [])]
+
+
+def values(domain: str, short: Short, changes: list[str] | None) -> dict[str, Any]:
+    """Options and `--set` as the sections of a recipe.
+
+    Raises:
+        UserError: `--set` names another domain than the command.
+    """
     from clearhead.training.recipe_file import override
 
     values: dict[str, Any] = {}
-    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value]
-    for change in [*given, *(changes or [])]:
+    for change in changes_of({"data.domain": domain, **short}, changes):
         override(values, change)
+    if (other := values["data"]["domain"]) != domain:
+        raise UserError(f"data.domain={other} is not for `clearhead bio {domain}`; leave it out")
     return values
 
 
 def train(
-    values: dict[str, Any], changes: list[str] | None, run_dir: Path, resume: bool,
-    show_config: bool,
+    verb: str, short: Short, changes: list[str] | None, run_dir: Path,
+    resume: bool, show_config: bool,
 ) -> None:  # fmt: skip
-    """Train from a recipe, or continue with `changes` to it; prints where the model is."""
+    """Run a verb such as `dna train`, from its beginning or on; prints where the model is."""
     from clearhead.biology import training
     from clearhead.training import console
     from clearhead.training.recipe_file import dump_recipe
 
+    given = values(verb.split()[0], short, changes)
     with console.shown():
-        if not resume:
-            if "train" not in values.get("data", {}):
-                raise UserError("train on what? give a file of sequences, or --resume")
-            recipe = training.resolve(values)
-            if show_config:
-                print(dump_recipe(recipe), end="")
-                return
+        recipe: Any
+        if resume:
+            recipe = training.recipe_of(run_dir, changes_of(short, changes))
+            task = "pretrain" if recipe.task == "biology-masked" else "train"
+            if (own := f"{recipe.data.domain} {task}") != verb:
+                raise UserError(f"{run_dir} holds a run of `clearhead bio {own}`; resume it so")
+        elif "train" not in given["data"]:
+            raise UserError("train on what? give a file of sequences, or --resume")
+        else:
+            masked = {"task": "biology-masked"} if verb.endswith("pretrain") else {}
+            recipe = training.resolve(given | masked)
+        if show_config:
+            print(dump_recipe(recipe), end="")
+            return
         try:
-            if resume:
-                best = training.resume(run_dir, changes or ())
-            else:
-                best = training.start(recipe, run_dir)
+            best = training.start(recipe, run_dir, resume)
         except KeyboardInterrupt:
-            verb = "pretrain" if values.get("task") else "train"
-            command = ["clearhead", "bio", values["data"]["domain"], verb, "--resume"]
-            print(f"stopped; continue with: {shlex.join([*command, '--run-dir', str(run_dir)])}",
-                  file=sys.stderr)  # fmt: skip
+            command = ["clearhead", "bio", *verb.split(), "--resume", "--run-dir", str(run_dir)]
+            print(f"stopped; continue with: {shlex.join(command)}", file=sys.stderr)
             raise
     print(f"the model is in {shlex.quote(str(best))}")

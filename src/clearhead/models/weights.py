@@ -125,7 +125,7 @@ def refuse_a_file(directory: Path) -> None:
         what = foreign(directory) or "a file"
         raise UserError(
             f"{directory} is {what}; expected a model directory, which holds config.json, "
-            "model.safetensors and tokenizer.json"
+            "model.safetensors and a tokenizer or vocabulary"
         )
     refuse_pickles(directory)
 

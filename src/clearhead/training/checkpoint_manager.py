@@ -137,11 +137,12 @@ def _score(data: Data, description: TaskDescription, progress: Progress) -> str:
     if not progress.dev:
         return "Not validated yet"
     metric, dev = description.metric, _without_folder(data.dev) or "a part of it, held out"
+    loss = progress.dev["loss"]
+    fit = f"squared error {loss:.3f}" if metric.numbers else f"perplexity {perplexity(loss):.3f}"
     return (
         f"Validation on {dev} ({progress.dev['sentences']:.0f} {description.dev_unit}, "
         f"at step {progress.dev['step']:,.0f}): "
-        f"{metric.label} {progress.dev[metric.key]:.{metric.digits}f}, "
-        f"perplexity {perplexity(progress.dev['loss']):.3f}"
+        f"{metric.label} {progress.dev[metric.key]:.{metric.digits}f}, {fit}"
     )
 
 

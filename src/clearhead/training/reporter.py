@@ -66,13 +66,16 @@ class Reporter:
         """Report a step: on the bar, and every `log_every` steps as a line and a record."""
         meter = self.progress.meter
         left = (self.settings.steps - report.step) * meter.seconds / meter.steps
-        line = _line(report, meter, clock(left), self.progress.skipped)
+        means = meter.values()
+        if self.metric.numbers:
+            del means["ppl"]
+        line = _line(report, means, clock(left), self.progress.skipped)
         if self.bar:
             self.bar.show(report.step, line)
         if report.step % self.settings.log_every and report.step != self.settings.steps:
             return
         steps_log.info("step %d/%d  %s", report.step, self.settings.steps, line)
-        values = meter.values() | {
+        values = means | {
             "epoch": report.epoch,
             "lr": report.lr,
             "grad_norm": report.grad_norm,
@@ -115,11 +118,12 @@ class Reporter:
         )
 
     def _scores(self, kind: str, result: ValidationResult) -> str:
-        ppl = perplexity(result.loss)
-        self._record(kind, {"loss": result.loss, "ppl": ppl, **result.scores})
+        ppl = {} if self.metric.numbers else {"ppl": perplexity(result.loss)}
+        self._record(kind, {"loss": result.loss, **ppl, **result.scores})
         draw_curves(self.metrics.records, self.run.curves, self.metric)
         value = result.scores[self.metric.key]
-        return f"ppl {ppl:.3f}  {self.metric.label} {value:.{self.metric.digits}f}"
+        name, shown = next(iter(ppl.items()), ("loss", result.loss))
+        return f"{name} {shown:.3f}  {self.metric.label} {value:.{self.metric.digits}f}"
 
     def _record(self, kind: str, values: dict[str, float]) -> None:
         self.metrics.append(kind, self.progress.step, values)
@@ -129,10 +133,10 @@ class Reporter:
             self.tensorboard.flush()
 
 
-def _line(report: StepReport, meter: Meter, left: str, skipped: int) -> str:
-    values = meter.values()
+def _line(report: StepReport, values: dict[str, float], left: str, skipped: int) -> str:
+    ppl = f"ppl {values['ppl']:.2f}  " if "ppl" in values else ""
     return (
-        f"epoch {report.epoch}  loss {values['loss']:.3f}  ppl {values['ppl']:.2f}  "
+        f"epoch {report.epoch}  loss {values['loss']:.3f}  {ppl}"
         f"{values['tokens_per_second']:.0f} tok/s  lr {report.lr:.2e}  "
         f"gnorm {report.grad_norm:.2f}  ETA {left}" + (f"  skipped {skipped}" if skipped else "")
     )
@@ -156,6 +160,7 @@ def open_tensorboard(directory: Path, step: int) -> Any:
 
 Records = Iterable[dict[str, Any]]
 TRAIN, DEV, AVERAGE = "train", "dev", "average"
+SMOOTHED = "Loss (of training with label smoothing, if any)"
 LABELS = {TRAIN: "training", DEV: "validation", AVERAGE: "average of snapshots"}
 
 
@@ -169,24 +174,25 @@ def draw_curves(records: Records, path: Path, metric: Metric) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from clearhead.plot_style import in_style, plain_log_ticks
+    from clearhead.plot_style import in_style, whole_ticks
 
-    rows = list(records)
+    rows, numbers = list(records), metric.numbers
     with in_style():
-        figure = Figure(figsize=(10, 6.4))
-        loss, ppl, score, lr = figure.subplots(2, 2, sharex=True).flat
-        _panel(loss, rows, "loss", "Loss (training loss includes label smoothing)", (TRAIN, DEV))
-        _panel(ppl, rows, "ppl", "Perplexity", (TRAIN, DEV, AVERAGE))
+        figure = Figure(figsize=(12, 3.6) if numbers else (10, 6.4))
+        loss, *ppl, score, lr = figure.subplots(*((1, 3) if numbers else (2, 2)), sharex=True).flat
+        title = "Squared error of standardised numbers" if numbers else SMOOTHED
+        _panel(loss, rows, "loss", title, (TRAIN, DEV))
         _panel(score, rows, metric.key, metric.title, (DEV, AVERAGE))
         _panel(lr, rows, "lr", "Learning rate", (TRAIN,))
-        loss.set_ylabel("nats per token")
-        if ppl.lines:
-            ppl.set_yscale("log")
-            plain_log_ticks(ppl.yaxis)
-        for axes in (score, lr):
-            axes.set_ylim(bottom=0)
+        for axes in ppl:
+            loss.set_ylabel("nats per token")
+            _perplexities(axes, rows)
+        for axes in (loss, score, lr) if numbers else (score, lr):
             axes.set_xlabel("step")
-            axes.xaxis.set_major_formatter("{x:,.0f}")
+            whole_ticks(axes.xaxis)
+        for axes in (score, lr):
+            if axes.dataLim.y0 >= 0:
+                axes.set_ylim(bottom=0)
         lr.yaxis.set_major_formatter("{x:g}")
         loss.set_xlim(left=0)
         FigureCanvasAgg(figure)
@@ -194,6 +200,15 @@ def draw_curves(records: Records, path: Path, metric: Metric) -> None:
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=120)
     atomic_write(path, content.getvalue())
+
+
+def _perplexities(axes: "Axes", rows: list[dict[str, Any]]) -> None:
+    from clearhead.plot_style import plain_log_ticks
+
+    _panel(axes, rows, "ppl", "Perplexity", (TRAIN, DEV, AVERAGE))
+    if axes.lines:
+        axes.set_yscale("log")
+        plain_log_ticks(axes.yaxis)
 
 
 def _panel(

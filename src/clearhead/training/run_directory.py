@@ -33,7 +33,7 @@ from clearhead.training.recipe_file import dump_recipe, load_recipe
 from clearhead.training.run_lock import RunLock
 
 # The temporary names that `clearhead.files` gives.
-UNFINISHED = re.compile(r"\..+\.(yaml|json|jsonl|png|md|safetensors)\.[a-z0-9_]{8}")
+UNFINISHED = re.compile(r"\..+\.(yaml|json|jsonl|npz|png|md|safetensors)\.[a-z0-9_]{8}")
 Item = TypeVar("Item")
 
 

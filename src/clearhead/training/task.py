@@ -49,6 +49,7 @@ class Metric(NamedTuple):
     label: str  # in the log
     title: str  # of its curve
     digits: int = 2
+    numbers: bool = False  # the loss is a squared error, which has no perplexity
 
 
 class TaskDescription(NamedTuple):

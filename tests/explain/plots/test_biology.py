@@ -32,12 +32,13 @@ def test_an_explanation_has_two_bars_for_each_token(drawn: list[Figure]) -> None
     upper, lower = drawn[0].axes
     assert [bar.get_height() for bar in upper.patches] == effect.tolist()
     assert [bar.get_height() for bar in lower.patches] == attention.tolist()
-    assert [label.get_text() for label in lower.get_xticklabels()] == ["A", "T", "G"]
+    assert [label.get_text().strip() for label in lower.get_xticklabels()] == ["A", "T", "G"]
+    assert lower.get_xlabel() == "position"
 
 
 def test_every_tenth_letter_has_its_position(drawn: list[Figure]) -> None:
     for count, shown in (
-        (21, {9: "A\n10", 10: "A", 19: "A\n20"}),
+        (21, {9: "A\n10", 10: "A\n", 19: "A\n20"}),  # all of two lines, at the same height
         (230, {0: "A\n10", 22: "A\n230"}),
     ):
         zeros = np.zeros(count)
@@ -47,12 +48,24 @@ def test_every_tenth_letter_has_its_position(drawn: list[Figure]) -> None:
 
 
 def test_names_of_genes_are_written_upwards(drawn: list[Figure]) -> None:
-    biology.draw_explanation(["CD3E", "LYZ"], np.zeros(2), np.zeros(2), "x", Path("unused.svg"))
+    zeros = np.zeros(2)
+    biology.draw_explanation(["CD3E", "LYZ"], zeros, zeros, "x", Path("unused.svg"), "gene")
+    assert drawn[0].axes[1].get_xlabel() == "gene"
     labels = drawn[0].axes[1].get_xticklabels()
     assert [(label.get_text(), label.get_rotation()) for label in labels] == [
         ("CD3E", 90),
         ("LYZ", 90),
     ]
+
+
+def test_long_names_leave_the_bars_their_height(drawn: list[Figure]) -> None:
+    zeros, heights = np.zeros(3), []
+    for tokens in (["AC", "CG", "GT"], [f"ENSG0000000000{n}" for n in range(3)]):
+        biology.draw_explanation(tokens, zeros, zeros, "x", Path("unused.svg"))
+        figure = drawn.pop()
+        figure.draw_without_rendering()
+        heights.append(figure.axes[0].get_window_extent().height)
+    assert heights[1] > 0.9 * heights[0]
 
 
 def test_mutations_are_a_map_of_position_by_residue(drawn: list[Figure]) -> None:
@@ -62,7 +75,7 @@ def test_mutations_are_a_map_of_position_by_residue(drawn: list[Figure]) -> None
     assert np.allclose(axes.images[0].get_array(), marginals.T)
     low, high = axes.images[0].get_clim()
     assert low == -high
-    assert [label.get_text() for label in axes.get_xticklabels()] == list("MKTAYIA")
+    assert [label.get_text().strip() for label in axes.get_xticklabels()] == list("MKTAYIA")
 
 
 def test_contacts_fill_the_triangle_above_attention(drawn: list[Figure]) -> None:

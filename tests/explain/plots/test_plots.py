@@ -184,6 +184,10 @@ def test_loss_curves_show_the_recorded_losses(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("\n".join(lines), encoding="utf-8")
     axes = plots.loss_curves({"small": tmp_path}).figure.axes[0]
     assert [list(line.get_xydata().ravel()) for line in axes.lines] == [[10, 5, 20, 4], [10, 4.5]]
+    assert axes.get_ylabel() == "loss, squared error"  # no record has a perplexity
+    lines.append('{"kind": "dev", "step": 20, "loss": 4.0, "ppl": 54.6}')
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert plots.loss_curves({"x": tmp_path}).figure.axes[0].get_ylabel() == "loss, nats per token"
     with pytest.raises(UserError, match="has no losses"):
         plots.loss_curves({"none": tmp_path / "nowhere"})
 

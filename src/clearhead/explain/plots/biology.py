@@ -46,17 +46,20 @@ def draw_reliability(table: Floats, error: float, path: Path) -> None:
 
 @in_style()
 def draw_explanation(
-    tokens: Sequence[str], effect: Floats, attention: Floats, title: str, path: Path
-) -> None:
+    tokens: Sequence[str], effect: Floats, attention: Floats, title: str, path: Path,
+    what: str = "token",
+) -> None:  # fmt: skip
     """Bars over a sequence: the effect of hiding each token, and the attention it receives.
 
-    Below single letters, every tenth has its position; longer tokens are written upwards.
+    Below single letters, every tenth has its position; longer tokens are written upwards, and
+    `what` names them.
 
     Shape:
         effect, attention: (tokens,)
     """
     count, letters = len(tokens), all(len(token) == 1 for token in tokens)
-    figure = Figure(figsize=(max(5.0, min(30.0, 0.16 * count + 1.5)), 4.0))
+    height = 4.2 if letters else 4.4 + 0.07 * max(map(len, tokens))
+    figure = Figure(figsize=(max(5.0, min(30.0, 0.16 * count + 1.5)), height))
     upper, lower = figure.subplots(2, 1, sharex=True)
     positions = np.arange(count)
     upper.bar(positions, effect, color=BLUE)
@@ -71,6 +74,7 @@ def draw_explanation(
     else:
         step = 1 + count // 200
         lower.set_xticks(positions[::step], tokens[::step], fontsize=7, rotation=90)
+        lower.set_xlabel(what)
     lower.set_xlim(-1, count)
     quiet_grid(upper)
     quiet_grid(lower)
@@ -78,8 +82,11 @@ def draw_explanation(
 
 
 def _label_positions(axes: Axes, letters: Sequence[str]) -> None:
-    """Each letter on the x axis, every tenth with its position; of many letters only the tenths."""
-    texts = [f"{c}\n{t}" if t % 10 == 0 else c for t, c in enumerate(letters, start=1)]
+    """Each letter on the x axis, every tenth with its position; of many letters only the tenths.
+
+    All have two lines: the letters of labels with one line would stand higher.
+    """
+    texts = [f"{c}\n{t if t % 10 == 0 else ''}" for t, c in enumerate(letters, start=1)]
     shown = range(len(texts)) if len(texts) <= 200 else range(9, len(texts), 10)
     axes.set_xticks(shown, [texts[t] for t in shown], fontsize=7)
 

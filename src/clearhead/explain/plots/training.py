@@ -14,7 +14,7 @@ from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.errors import UserError
 from clearhead.explain.plots.plot import Plot
 from clearhead.models import Transformer
-from clearhead.plot_style import CATEGORIES, GREY, PALE, in_style, quiet_grid
+from clearhead.plot_style import CATEGORIES, GREY, PALE, in_style, quiet_grid, whole_ticks
 from clearhead.training.metrics import read_metrics
 from clearhead.training.recipe import Shape, make_schedule
 
@@ -37,19 +37,22 @@ def loss_curves(runs: Mapping[str, str | Path]) -> Plot:
         UserError: a directory holds no losses.
     """
     figure = Figure(figsize=(9, 4.6))
-    axes = figure.subplots()
+    axes, units = figure.subplots(), set()
     for index, (name, directory) in enumerate(runs.items()):
         colour = CATEGORIES[index % len(CATEGORIES)]
         records = _records(Path(directory))
+        classes = any("ppl" in record for record in records)
+        units.add("nats per token" if classes else "squared error")
         steps, losses = _losses(records, "train")
         axes.plot(steps, losses, color=colour, linewidth=1.4, label=f"{name}, training")
         steps, losses = _losses(records, "dev")
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "--"}
         axes.plot(steps, losses, color=colour, linewidth=1.2, label=f"{name}, validation", **style)
     axes.set_xlabel("step")
-    axes.set_ylabel("loss, nats per token")
+    axes.set_ylabel(f"loss, {' or '.join(sorted(units))}")
     axes.set_xlim(left=0)
-    axes.set_title("Loss (training loss includes label smoothing)")
+    axes.set_title("Loss (of training with label smoothing, if any)")
+    whole_ticks(axes.xaxis)
     axes.legend()
     quiet_grid(axes)
     return Plot(figure)
