@@ -31,6 +31,11 @@ def arguments(kind: str, form: str) -> tuple[Tensor, ...]:
     return (src, tgt, *masks) if kind == "transformer" else (src, masks[0])
 
 
+# Another test in the same process may have left global hooks.
+HOOKS = pytest.mark.filterwarnings("ignore:Using `torch.compile")
+
+
+@HOOKS
 @pytest.mark.parametrize(
     ("kind", "form"),
     [*((kind, "booleans") for kind in KINDS), ("transformer", "ones"), ("esm", "additive")],
@@ -52,6 +57,7 @@ def test_an_exported_model_has_the_same_outputs(kind: str, strict: bool) -> None
     torch.testing.assert_close(exported.module()(*given), model(*given))
 
 
+@HOOKS
 def test_a_compiled_model_refuses_a_float_mask_of_other_values() -> None:
     model, (ids, mask) = KINDS["bert"]().eval(), arguments("bert", "ones")
     torch._dynamo.reset()

@@ -140,9 +140,9 @@ def test_texts_come_as_one_as_a_tuple_or_from_a_generator() -> None:
 @pytest.mark.parametrize(
     ("kind", "does"),
     [
-        ("clearhead-transformer", "translates; for it there is `clearhead translate`"),
-        ("marian", "translates; for it there is `clearhead translate`"),
-        ("gpt2", "generates text; for it there is `clearhead generate`"),
+        ("clearhead-transformer", "translates"),
+        ("marian", "translates"),
+        ("gpt2", "continues texts"),
     ],
 )
 @pytest.mark.parametrize("task", ["fill-mask", "feature-extraction", "text-classification", "ner"])
@@ -153,5 +153,6 @@ def test_a_model_that_is_no_encoder_is_named_with_its_command(
     config = json.dumps({"model_type": kind})
     (tmp_path / "last" / "config.json").write_text(config, encoding="utf-8")
     found = refused(lambda: pipeline(task, model=tmp_path))
-    needed = "fill-mask, embed and classify need a BERT or ESM-2"
-    assert found == f"{tmp_path / 'last'} holds a {kind} model, which {does}; {needed}"
+    assert found.startswith(f"{tmp_path / 'last'} holds a {kind} model, which {does}")
+    assert f"`clearhead {'generate' if kind == 'gpt2' else 'translate'}`" in found
+    assert "needs a BERT or an ESM-2" in found
