@@ -1,7 +1,7 @@
 """Masked-language-model training on unlabelled sequences: the trainer's task."""
 
 from collections.abc import Iterator, Sequence
-from io import BytesIO
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -21,7 +21,7 @@ from clearhead.data.masking import VISIBLE, Hidden, Spans, hide_spans
 from clearhead.data.sequences import Columns
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
-from clearhead.files import atomic_write
+from clearhead.files import atomic_save
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory
@@ -168,9 +168,7 @@ class MaskedSequences:
             rows: Sequence[Any] = read_windows(path)
         else:
             rows = [np.array(row) for text in self._sequences() for row in self._cut(text)]
-            ends, content = np.cumsum([len(row) for row in rows])[:-1], BytesIO()
-            np.savez(content, ids=np.concatenate(rows), ends=ends)
-            atomic_write(path, content.getvalue())
+            atomic_save(path, partial(write_windows, rows))
         every = max(2, min(100, len(rows) // 2), -(-len(rows) // DEV_WINDOWS))
         examples = [Example(row.tolist(), None, [0]) for row in rows]
         dev = examples[::every]
@@ -187,6 +185,13 @@ class MaskedSequences:
         room = min(self.recipe.model.max_length, self.model.config.encoder.seq_len) - before - after
         for start in range(0, len(inner), room):
             yield [*first, *inner[start : start + room], *last]
+
+
+def write_windows(rows: Sequence[Any], path: Path) -> None:
+    """What `read_windows` reads."""
+    with path.open("wb") as file:  # to a name without .npz, NumPy would add it
+        ends = np.cumsum([len(row) for row in rows])[:-1]
+        np.savez(file, ids=np.concatenate(rows), ends=ends)
 
 
 def read_windows(path: Path) -> Sequence[Any]:

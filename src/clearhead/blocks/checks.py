@@ -1,7 +1,7 @@
 """Argument checks of the blocks: each error is one line naming the argument and its shape.
 
-They read shapes and dtypes only, never values, so they cost nothing measurable and a GPU need
-not wait for them.
+They read shapes and dtypes only, so they cost nothing measurable and a GPU need not wait for them.
+`outside` alone reads values, on a CPU.
 """
 
 from collections.abc import Iterable
@@ -73,6 +73,18 @@ def check_size(size: int) -> None:
     """
     if isinstance(size, Tensor) and size.dim():
         _refuse("size", size, "the number of positions: ids.shape[1]")
+
+
+def outside(ids: Tensor, size: int) -> int | None:
+    """One of the ids that are not in 0 to `size` - 1, or None.
+
+    None, too, where reading them would cost: a GPU would wait, where its own assertion names the
+    index, and a compiled graph cannot branch on values.
+    """
+    if ids.device.type != "cpu" or ids.numel() == 0 or torch.compiler.is_compiling():
+        return None
+    low, high = ids.aminmax()
+    return int(low) if low < 0 else int(high) if high >= size else None
 
 
 def check_integers(name: str, ids: Tensor) -> None:

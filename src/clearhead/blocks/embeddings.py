@@ -2,10 +2,9 @@
 
 import math
 
-import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.checks import check_integers
+from clearhead.blocks.checks import check_integers, outside
 from clearhead.errors import UserError
 
 
@@ -38,13 +37,7 @@ class InputEmbeddings(nn.Module):
 
     def _check_ids(self, x: Tensor) -> None:
         check_integers("x", x)
-        # Reading the ids would make a GPU wait; its own assertion names the index. A compiled
-        # graph cannot branch on values.
-        if x.device.type != "cpu" or x.numel() == 0 or torch.compiler.is_compiling():
-            return
-        low, high = x.aminmax()
-        if low < 0 or high >= self.vocab_size:
-            wrong = int(low if low < 0 else high)
+        if (wrong := outside(x, self.vocab_size)) is not None:
             raise UserError(
                 f"token id {wrong} is outside the vocabulary of {self.vocab_size} tokens "
                 f"(0 to {self.vocab_size - 1}); use the tokenizer that belongs to this model"

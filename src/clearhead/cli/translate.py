@@ -114,9 +114,7 @@ def translate(
     quiet: Quiet = False,
 ) -> None:
     """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
-    _check(text, input, output)
-    if alignment_layer is not None and not alignments:
-        raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
+    _check(text, input, output, None if alignments else alignment_layer)
     if with_blocks:
         _check_with(context)
     from clearhead.translation import DecodingOptions, Translator
@@ -154,10 +152,14 @@ def translate(
         pour(map(write, windows(text_chunks(text, input, HINT))), output)
 
 
-def _check(text: list[str] | None, input: Path | None, output: Path | None) -> None:
+def _check(
+    text: list[str] | None, input: Path | None, output: Path | None, unused_layer: int | None
+) -> None:
     """Refuse contradictory arguments before a model is loaded."""
     check_texts(text, input)
     check_output(output)
+    if unused_layer is not None:
+        raise UserError(f"--alignment-layer {unused_layer} needs --alignments; give both")
 
 
 def _check_with(context: typer.Context) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.native.library import library
 from clearhead.native.model import kernel_names
 
@@ -102,9 +102,8 @@ def missing_library() -> str:
 
 def log_native(request: Request, threads: int) -> None:
     """One line: the engine, its precision, its kernels and threads."""
-    cores = "1 thread" if threads == 1 else f"{threads} threads"
     precision = "int8" if request.int8 else "float32"
-    logger.info("native, %s, %s, %s", precision, kernel_names()[0], cores)
+    logger.info("native, %s, %s, %s", precision, kernel_names()[0], counted(threads, "thread"))
 
 
 def log_readable(precision: str, reason: str) -> None:

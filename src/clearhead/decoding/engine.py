@@ -51,7 +51,7 @@ class DecodingOptions:
         optional = {"batch_sentences": 1, "max_length": 1}
         whole |= {n: least for n, least in optional.items() if getattr(self, n) is not None}
         for name, least in whole.items():
-            _check_whole(self, name, least)
+            check_whole(name, getattr(self, name), least)
         if self.beam_size > MOST_BEAMS:
             raise UserError(
                 f"beam_size={self.beam_size} is more than {MOST_BEAMS}; 4 to 12 beams are usual"
@@ -102,8 +102,8 @@ class SamplingOptions:
     ignore_eos: bool = False
 
     def __post_init__(self) -> None:
-        _check_whole(self, "max_new_tokens", 1)
-        _check_whole(self, "top_k", 0)
+        check_whole("max_new_tokens", self.max_new_tokens, 1)
+        check_whole("top_k", self.top_k, 0)
         _check_number(
             self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits as they are"
         )
@@ -119,10 +119,10 @@ class SamplingOptions:
         return self.temperature < COLDEST
 
 
-def _check_whole(options: object, name: str, least: int) -> None:
-    value = getattr(options, name)
+def check_whole(name: str, value: object, least: int, meaning: str = "") -> None:
+    """Refuse all but a whole number of at least `least`; `meaning` says why so many."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise UserError(f"{name}={value!r} is not a whole number of at least {least}")
+        raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
 
 
 def _check_number(options: object, name: str, low: float, high: float, meaning: str) -> None:

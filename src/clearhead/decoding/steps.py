@@ -29,7 +29,7 @@ from clearhead.blocks import (
     padding_mask,
 )
 from clearhead.errors import UserError
-from clearhead.fast.accelerate import fused_normalize, kernel_attention
+from clearhead.fast.accelerate import is_fast
 from clearhead.fast.dropout import CheapDropout
 from clearhead.models import Transformer
 
@@ -46,10 +46,7 @@ PARTS = (
     nn.ReLU, nn.Sequential, nn.SiLU,
 )  # fmt: skip
 METHODS = ("forward", "attention", "split_heads", "join_heads", "normalize")
-CACHEABLE = {getattr(part, name, None) for part in PARTS for name in METHODS} | {
-    kernel_attention,
-    fused_normalize,
-}
+CACHEABLE = {getattr(part, name, None) for part in PARTS for name in METHODS}
 logger = logging.getLogger(__name__)
 
 
@@ -137,7 +134,8 @@ def uncacheable_part(
 ) -> nn.Module | None:
     """The first part with a method, of its class or its own, that may not work with a cache."""
     for part in (*decoder.modules(), *embeddings.modules()):
-        if not all(method(part, name) in CACHEABLE for name in METHODS):
+        methods = [method(part, name) for name in METHODS]
+        if not all(one in CACHEABLE or is_fast(one) for one in methods):
             return part
     starts = "start" in inspect.signature(positions.forward).parameters
     return None if starts else positions
@@ -145,8 +143,7 @@ def uncacheable_part(
 
 def method(part: nn.Module, name: str) -> object:
     """What a module calls by this name: of its own, or of its class; None if there is nothing."""
-    found = vars(part).get(name, getattr(type(part), name, None))
-    return kernel_attention if getattr(found, "func", None) is kernel_attention else found
+    return vars(part).get(name, getattr(type(part), name, None))
 
 
 def with_cache(decoder: Module) -> tuple[Module, Cache]:
@@ -155,7 +152,7 @@ def with_cache(decoder: Module) -> tuple[Module, Cache]:
     The decoder is a stack of `DecoderBlock` or, in a model without an encoder, of `EncoderBlock`.
     """
     cache = Cache([], [])
-    layers = [shallow_copy(layer) for layer in _layers(decoder)]
+    layers = [shallow_copy(layer) for layer in cast(nn.ModuleList, decoder.layers)]
     for layer in layers:
         cache.growing.extend(_remember(layer, SELF, GrowingProjection))
         if isinstance(layer, DecoderBlock):
@@ -182,10 +179,6 @@ def _remember(
         remembering = kind(block.get_submodule(projection))
         setattr(block, projection, remembering)
         yield remembering
-
-
-def _layers(decoder: nn.Module) -> list[nn.Module]:
-    return list(cast(nn.ModuleList, decoder.layers))
 
 
 class Steps(Protocol):

@@ -68,6 +68,11 @@ def kernel_attention(
     return x, x.new_empty(0)
 
 
+def is_fast(operation: object) -> bool:
+    """Whether `accelerate` put this in the place of an attention function or a normalization."""
+    return getattr(operation, "func", operation) in (kernel_attention, fused_normalize)
+
+
 class LeafOperation(NamedTuple):
     """One operation, replaced in one module at a time."""
 

@@ -21,7 +21,7 @@ from clearhead.blocks import (
     PostNormResidualConnection,
     padding_mask,
 )
-from clearhead.blocks.checks import check_ids, check_text
+from clearhead.blocks.checks import check_ids, check_text, outside
 from clearhead.errors import UserError
 from clearhead.models.architecture import tree
 from clearhead.models.config import check_memory
@@ -63,13 +63,9 @@ class BertEmbeddings(nn.Module):
                 f"segments has shape {tuple(segments.shape)} and ids {tuple(ids.shape)}; "
                 "give each token its segment"
             )
-        last = self.segments.num_embeddings - 1
-        # Reading the segments would make a GPU wait, and a compiled graph cannot branch on them.
-        if segments.device.type != "cpu" or torch.compiler.is_compiling():
-            return
-        if not torch.equal(segments.clamp(0, last), segments):
-            wrong = int(segments[segments.clamp(0, last) != segments][0])
-            raise UserError(f"segment {wrong} is outside 0 to {last}, those of this model")
+        size = self.segments.num_embeddings
+        if (wrong := outside(segments, size)) is not None:
+            raise UserError(f"segment {wrong} is outside 0 to {size - 1}, those of this model")
 
 
 class Bert(nn.Module):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clearhead import blocks
-from clearhead.fast.accelerate import fused_normalize, kernel_attention
+from clearhead.fast.accelerate import is_fast
 from clearhead.models.architecture import Uninitialized, difference
 from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
@@ -47,8 +47,7 @@ def unsupported(model: nn.Module) -> str:
 def _replaced_method(module: nn.Module) -> str:
     """The first method that was replaced in this module alone, other than by `accelerate`."""
     for name, value in vars(module).items():
-        is_fast = getattr(value, "func", value) in (kernel_attention, fused_normalize)
-        if callable(getattr(type(module), name, None)) and not is_fast:
+        if callable(getattr(type(module), name, None)) and not is_fast(value):
             return name
     return ""
 

@@ -6,6 +6,7 @@ from typing import Self, overload
 
 from clearhead.decoding import DecodingOptions
 from clearhead.decoding.choice import EngineName
+from clearhead.decoding.engine import check_whole
 from clearhead.errors import UserError
 from clearhead.pipelines.factory import known_arguments
 from clearhead.text.inputs import texts_of
@@ -74,13 +75,13 @@ class TranslationPipeline:
         Raises:
             UserError: a number outside its range, an unknown argument, an input that is no text.
         """
-        _check_whole("num_beams", num_beams, 1)
-        _check_whole("num_return_sequences", num_return_sequences, 1)
-        _check_whole("no_repeat_ngram_size", no_repeat_ngram_size, 0)
+        check_whole("num_beams", num_beams, 1)
+        check_whole("num_return_sequences", num_return_sequences, 1)
+        check_whole("no_repeat_ngram_size", no_repeat_ngram_size, 0)
         if max_new_tokens is not None:
-            _check_whole("max_new_tokens", max_new_tokens, 2, ": a token and the EOS token")
+            check_whole("max_new_tokens", max_new_tokens, 2, ": a token and the EOS token")
         if max_length is not None:
-            _check_whole("max_length", max_length, 3, ": the BOS token, a token, the EOS token")
+            check_whole("max_length", max_length, 3, ": the BOS token, a token, the EOS token")
         if max_length is not None and max_new_tokens is not None:
             raise UserError("max_length and max_new_tokens are both given; give one of them")
         if num_return_sequences > num_beams:
@@ -103,8 +104,3 @@ class TranslationPipeline:
         if isinstance(inputs, str):
             return answers[0]
         return [best[0] for best in answers] if num_return_sequences == 1 else answers
-
-
-def _check_whole(name: str, value: object, least: int, meaning: str = "") -> None:
-    if type(value) is not int or value < least:
-        raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
