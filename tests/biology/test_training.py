@@ -74,6 +74,8 @@ def test_numbers_are_learned_in_their_units(tmp_path: Path) -> None:
     said = np.array([float(p.label) for p in predictor.predict(records)])
     truth = np.array([float(r.label or "") for r in records])
     assert np.abs(said - truth).mean() < 0.05
+    card = next((tmp_path / "run").rglob("README.md")).read_text(encoding="utf-8")
+    assert "regression" in card and "classifier" not in card
 
 
 def test_members_are_averaged(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate
 from clearhead.models import Bert, BertConfig, Esm, EsmConfig, Gpt, GptConfig, build_transformer
-from clearhead.models.adapting import Adaptation, adapt, adapted_parts, count_trained, merge
+from clearhead.models.adapting import Adaptation, adapt, adapted_parts, merge
 
 SMALL: dict[str, Any] = {"seq_len": 14, "d_model": 12, "layers": 2, "h": 3, "d_ff": 20}
 KINDS: dict[str, Any] = {
@@ -29,6 +29,10 @@ def learned(model: nn.Module) -> nn.Module:
     for _, part in adapted_parts(model):
         nn.init.normal_(part.up.weight, std=0.3)
     return model
+
+
+def count_trained(model: nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -89,7 +89,8 @@ class LabelledSequences:
         about = ABOUT.format(title=title, what=what, command=command)
         usual = "matthews" if labels else "spearman"
         score = SCORES.get(self.recipe.run.metric, SCORES[usual])
-        return TaskDescription(f"{title} classifier", about, "labels", "sequences", command, score)
+        title = f"{title} {'classifier' if labels else 'regression'}"
+        return TaskDescription(title, about, "labels", "sequences", command, score)
 
     def losses(self, model: Any, batch: LabelledBatch) -> Losses:
         """Cross-entropy of classes, squared error of standardised numbers; summed."""

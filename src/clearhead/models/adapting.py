@@ -85,10 +85,5 @@ def adapted_parts(model: nn.Module) -> Iterator[tuple[str, LowRankLinear]]:
             yield path, module
 
 
-def count_trained(model: nn.Module) -> int:
-    """The number of trainable parameters; a shared matrix counts once."""
-    return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-
 def _attentions(model: nn.Module) -> Iterator[MultiHeadAttentionBlock]:
     return (module for module in model.modules() if isinstance(module, MultiHeadAttentionBlock))

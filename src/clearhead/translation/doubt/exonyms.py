@@ -111,10 +111,7 @@ def exonyms() -> dict[str, Exonym]:
         *(_country(one) for one in regions() if one.english != one.french),
         *map(_country, countries()),
         Exonym("America", ("Amérique", "États-Unis"), "other"),
-        *(
-            Exonym(unit, forms, "bytes" if "B" in unit else "unit")
-            for unit, forms in _UNITS.items()
-        ),
+        *_units(),
     ]
     return {exonym.english: exonym for exonym in every}
 
