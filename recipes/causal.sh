@@ -4,8 +4,8 @@
 #   recipes/causal.sh [OPTIONS OF clearhead train ...]
 #
 # Machine: two CPU cores. Nothing is downloaded. The sentences come from a weighted English
-# grammar, in which the probability of each sentence is known. Its entropy is therefore the
-# lowest perplexity that a model can reach.
+# grammar, in which the probability of each sentence is known. Its entropy therefore gives
+# the lowest perplexity that a model can reach.
 #
 # With your own text: clearhead train causal --set data.train=my.txt
 # (each paragraph is a text; one in twenty is kept for validation).
@@ -24,8 +24,8 @@ print(f"on average {english().derivation_entropy:.3f} nats and {english().mean_l
 PY
 
 # 2. Train. The texts are concatenated and cut into blocks, so nothing is padded. The perplexity
-#    falls from 1,500 (all tokens equally probable) to about 8. The samples of each validation
-#    are random words at first, then grammatical sentences, then plausible ones.
+#    falls from 1,500 (all tokens equally probable) to about 8. Each validation (at steps
+#    500 and 1,000) shows samples, which become more plausible.
 clearhead train causal --run-dir "$run" "$@"
 
 # 3. Generate new sentences.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Cells: an encoder reads genes in the order of their expression and learns the types of cells.
+# Cells: an encoder reads the genes of a cell, sorted by expression, and learns cell types.
 #
 #   recipes/cells.sh [--set KEY=VALUE ...]
 #
@@ -34,13 +34,13 @@ labels = pd.DataFrame({"cell_type": [f"type {n}" for n in types]}, index=[f"cell
 anndata.AnnData(counts, obs=labels, var=genes).write_h5ad(sys.argv[1])
 PY
 
-# 2. Read the cells: 15 % of their genes are hidden, and the encoder fills them in.
+# 2. Pre-training: 15 % of the genes are masked, and the encoder predicts them.
 clearhead bio cells pretrain "$cells" --run-dir "$runs/encoder" --set run.steps=300 "$@"
 
 # 3. Learn the types. A linear model of the ranks is part of the scores.
 clearhead bio cells train "$cells" --run-dir "$runs/types" "$@"
 
-# 4. Use it: one row per cell; a map of the cells; what the deletion of a gene changes.
+# 4. Use the model: predict one row per cell, draw a map of the cells, and delete a gene in silico.
 clearhead bio cells predict "$runs/types" "$cells" -o "$runs/predictions.tsv"
 clearhead bio cells umap "$runs/types" "$cells" -o "$runs/umap.svg"
 gene=${GENE:-GENE3}

@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${RUN_DIR:-runs/classification}
 base=${MODEL:-$runs/base/best}
-small=(${SMALL:-})  # options for the first step and the third, as tests give them
+small=(${SMALL:-})  # options of step 1, which the tests use to make the model small
 
 # 1. Pre-training without labels: 15 % of all tokens are masked, and the model predicts them.
 #    Skipped if MODEL is the directory of a BERT or ESM-2.

@@ -15,7 +15,7 @@ table=${TABLE:-$runs/promoters.csv}
 mkdir -p "$runs"
 
 # 1. Synthetic data. A promoter has two boxes, TTGACA and TATAAT, 17 bases apart, each with errors;
-#    the genome holds such pairs on both strands.
+#    the genome contains such pairs on both strands.
 python - "$runs" <<'PY'
 import random
 import sys
@@ -40,7 +40,7 @@ PY
 # 2. Pre-training: 15 % of the genome's bases are masked, and the encoder predicts them.
 clearhead bio dna pretrain "$genome" --run-dir "$runs/encoder" --set run.steps=400 "$@"
 
-# 3. Fine-tuning on promoters. Three models are trained, each with a different tenth of the table
+# 3. Fine-tuning on promoters. Five models are trained, each with a different tenth of the table
 #    held out. Their probabilities are averaged and calibrated on the held-out parts.
 clearhead bio dna train "$table" --run-dir "$runs/promoters" --model "$runs/encoder" "$@"
 

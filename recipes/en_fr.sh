@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Train the translator in the package.
+# Train a translator like the one in the package: the same architecture and data, from scratch.
 #
 #   recipes/en_fr.sh DIRECTORY [OPTIONS OF clearhead train ...]
 #
 # DIRECTORY contains train.tsv, dev.tsv and test.tsv with one pair per line: English TAB
-# French. Ours are everyday sentences of Tatoeba as collected by ManyThings (CC BY
-# 2.0; `clearhead data get tatoeba` fetches them), split so that no held-out
-# sentence, English or French, occurs in training.
+# French. For the translator in the package these are everyday sentences of Tatoeba as
+# collected by ManyThings (CC BY 2.0; `clearhead data get tatoeba` fetches them), split so
+# that no held-out sentence, English or French, occurs in training.
 #
 # Machine: two CPU cores with bfloat16 units, three to four hours. An interrupted run
 # continues with the same command.
@@ -19,8 +19,8 @@ run=${RUN_DIR:-runs/en_fr}
 shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
 
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
-#    and technical terms. Our own pairs (corpus/en_fr, CC0) have them; they are few, so
-#    each is taken three times. The wide grammar adds dates, times, prices and agreement.
+#    and technical terms. Our own pairs (corpus/en_fr, CC0) contain them; each of these
+#    pairs is taken three times. The wide grammar adds dates, times, prices and agreement.
 mkdir -p "$(dirname "$run")"
 if [ ! -e "$run-pairs.tsv" ]; then
   for _ in 1 2 3; do cat corpus/en_fr/*.tsv; done | cat "$data/train.tsv" - > "$run-pairs.tmp"
@@ -30,9 +30,9 @@ fi
 # 2. Train: byte-pair encoding over both languages, then the model, 10.5 million
 #    parameters. Eight encoder layers and two decoder layers: the encoder reads a
 #    sentence once, the decoder runs for every token, so a deep encoder costs little
-#    time. The corpus is encoded three times: each time other pairs get synthetic names
-#    and numbers, which teach copying, or another form (lower case, list items, no full
-#    stop).
+#    time. The corpus is encoded three times; each time, different pairs get synthetic
+#    names and numbers, which teach copying, or another form (lower case, list items, no
+#    full stop).
 if [ -e "$run/last" ]; then
   clearhead train --resume --run-dir "$run"
 else
@@ -63,7 +63,7 @@ source, target = map(Path, sys.argv[1:])
 Transformer.from_pretrained(source).save_pretrained(target, dtype=torch.float16)
 Tokenizer.load(source).save(target)
 record_checksums(target, ["config.json", "model.safetensors", "tokenizer.json"])
-if not (target / "README.md").exists():  # ours says more than the one made by training
+if not (target / "README.md").exists():  # ours contains more than the one that training writes
     shutil.copy(source / "README.md", target / "README.md")
 PY
 # 5. The model's scores have changed, and with them the threshold of --mark-doubt.

@@ -19,8 +19,8 @@ for pair in islice(generate("train"), 8):
 PY
 
 # 2. Train the tokenizer (a few seconds), then the model. The perplexity falls from 4,000
-#    to nearly 1. The first samples are random words; at step 500 the words are right, but
-#    agreement is not; at the end both are. Ctrl-C saves and prints the command to resume.
+#    to nearly 1. Samples are shown at steps 900 and 1,800; at the end words and agreement
+#    are right. Ctrl-C saves the run and prints the command that resumes it.
 #    With --set run.engine=readable only the block files run, which takes two to three times
 #    as long.
 clearhead train first_light --run-dir "$run" "$@"

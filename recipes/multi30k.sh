@@ -3,7 +3,7 @@
 #
 #   recipes/multi30k.sh DIRECTORY [OPTIONS OF clearhead train ...]
 #
-# DIRECTORY holds train, val and test_2016_flickr, each as .en and .fr: captions of
+# DIRECTORY contains train, val and test_2016_flickr, each as .en and .fr: captions of
 # photographs. `clearhead data get multi30k` downloads them to data/multi30k. The models are
 # trained on the 29,000 pairs of train only; val selects the checkpoint; the test sets are
 # translated once, at the end.
@@ -45,7 +45,7 @@ for seed in $seeds; do
   done
 done
 
-# 3. Report the mean and the range over the seeds.
+# 3. Report the mean and the standard deviation over the seeds.
 directories=() others=()
 for seed in $seeds; do directories+=("$runs/seed-$seed"); done
 python benchmarks/multi30k.py "${directories[@]}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Proteins: an encoder reads sequences, then learns the effects of mutations, next to ridge regression.
+# Proteins: pre-train an encoder on a family, learn the effects of mutations, compare with ridge regression.
 #
 #   recipes/protein.sh [--set KEY=VALUE ...]
 #
-# Machine: two CPU cores, a few minutes. Nothing is downloaded: family and mutants are synthetic.
+# Machine: two CPU cores, a few minutes. Nothing is downloaded: the family and its mutants are synthetic.
 # With data of your own, only the two files change:
 #
 #   FAMILY=family.fasta TABLE=mutants.csv recipes/protein.sh
@@ -39,7 +39,7 @@ rows = (f"{sequence},{fitness:.4f}" for sequence, fitness in (mutant() for _ in 
 (runs / "mutants.csv").write_text("sequence,fitness\n" + "\n".join(rows) + "\n")
 PY
 
-# 2. Read the family: 15 % of its residues are hidden, and the encoder fills them in.
+# 2. Pre-training: 15 % of the family's residues are masked, and the encoder predicts them.
 clearhead bio protein pretrain "$family" --run-dir "$runs/encoder" --set run.steps=400 "$@"
 
 # 3. Without any label, score every substitution of the first protein, and draw the map.

@@ -22,7 +22,7 @@ INT8_KERNELS = ("AVX512-VNNI", "AVX-VNNI", "NEON")  # where int8 is faster than 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for; `threads` None means all cores.
+    """What was requested; `threads` None means all cores.
 
     Raises:
         UserError: an engine, a precision, a device or a number of threads that there is not.
@@ -57,11 +57,11 @@ class Request:
         """Why only the readable engine does this; empty where the native engine may.
 
         Raises:
-            UserError: the native engine was asked for.
+            UserError: the native engine was requested.
         """
         reasons = (
-            (self.engine == "readable", "engine readable was asked for"),
-            (self.device not in ("auto", "cpu"), f"device {self.device} was asked for"),
+            (self.engine == "readable", "engine readable was requested"),
+            (self.device not in ("auto", "cpu"), f"device {self.device} was requested"),
             (self.precision == "bfloat16", "bfloat16 is a precision of the readable engine"),
             (ensemble, "an ensemble runs on the readable engine only"),
             (bool(missing_library()), missing_library()),
@@ -69,7 +69,7 @@ class Request:
         return self.refused(next((text for holds, text in reasons if holds), ""))
 
     def refused(self, reason: str) -> str:
-        """The reason; an error where the native engine was asked for or int8 needs it."""
+        """The reason; an error where the native engine was requested or int8 needs it."""
         if reason and self.engine == "native":
             raise UserError(f"the native engine cannot run this: {reason}; give --engine readable")
         if reason and self.precision == "int8":

@@ -91,7 +91,7 @@ def load_engine(directory: Path, others: Sequence[Path], request: Request) -> Lo
     """The model in a directory, alone or in an ensemble, with the engine that suits the request.
 
     Raises:
-        UserError: the model is damaged, or the native engine was asked for and cannot run it.
+        UserError: the model is damaged, or the native engine was requested and cannot run it.
     """
     reason = request.not_native(ensemble=bool(others))
     if not reason and not _is_marian(directory):
@@ -111,7 +111,7 @@ def engine_for(
     """The engine for a model of torch modules; `reason` says why it cannot be the native one.
 
     Raises:
-        UserError: the native engine was asked for and cannot run the model.
+        UserError: the native engine was requested and cannot run the model.
     """
     from clearhead.decoding.native import NativeEngine
     from clearhead.models.native import native_model, unsupported
