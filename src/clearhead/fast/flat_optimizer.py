@@ -114,11 +114,11 @@ class FlatAdam:
         """Continue from a copy of `state`, in place: the model's parameters follow.
 
         Raises:
-            UserError: the state is of another optimiser, or of a model with other sizes.
+            UserError: the state is of another optimizer, or of a model with other sizes.
         """
         if foreign := sorted(state.keys() ^ self.state().keys()):
             raise UserError(
-                f"the saved state is of another optimiser: {', '.join(foreign)} is in one of the "
+                f"the saved state is of another optimizer: {', '.join(foreign)} is in one of the "
                 "two only; go on with the optimizer.name that the run was started with"
             )
         found, expected = state["master"].numel(), self.master.numel()

@@ -208,15 +208,14 @@ The GRU and the LSTM fall, by seventeen and by seven powers of ten. The Transfor
 distance 96 is as close as distance 1. The LSTM with attention falls only over the first words,
 then its line is flat, because attention carries the gradient past the chain.
 
-The LSTM with attention deserves a second look. It is the model of Bahdanau, Cho and Bengio
-(2014): attention was first added *to* an RNN. The Transformer kept the attention and removed the
-RNN.
+The LSTM with attention deserves a second look. Bahdanau, Cho and Bengio (2015) proposed this
+design, with gated units similar to the GRU: attention was first added *to* an RNN. The
+Transformer kept the attention and removed the RNN.
 
 ## Experiment: what can run in parallel
 
-The second cost of recurrence is time. The next cell counts, for one sentence of n words, how
-often the network must be called one call after the other, and how many attention scores are
-computed.
+The second cost of recurrence is time. The next cell counts, for one sentence of n words, how many
+calls of the network must run one after the other, and how many attention scores are computed.
 """
 
 # %%
@@ -266,8 +265,8 @@ r"""
 - **"The decoder also works in parallel."** In training it does, because the correct translation
   is known. In translation the next word depends on the last one, and a Transformer's decoder runs
   once per word, too (chapters 13 and 14).
-- **"An RNN cannot attend."** It can, as the fourth curve shows. What it cannot do is compute its
-  states in parallel.
+- **"An RNN cannot attend."** It can, as the curve "LSTM + attention" shows. What it cannot do is
+  compute its states in parallel.
 
 ## Further reading
 

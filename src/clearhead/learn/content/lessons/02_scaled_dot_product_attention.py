@@ -17,7 +17,7 @@ r"""
 **The question.** *The animal didn't cross the street because it was too tired.* What does *it*
 refer to? A translator into French must know: *il* for the animal (*l'animal*, masculine), *elle*
 for the street (*la rue*, feminine). So one word must be able to read from another, however far
-apart they stand. How?
+apart they are. How?
 """
 
 # %%
@@ -54,7 +54,7 @@ weights_of_it = shown.weights[layer, head, row]
 
 
 def draw_row() -> Figure:
-    """Bars over the words of the sentence: the weights of the query `it`, largest on `street`."""
+    """Bars over the words of the sentence: the weights of the query `it`, the largest in blue."""
     figure = Figure(figsize=(7.5, 2.8))
     axes = figure.subplots()
     places = range(len(shown.keys))
@@ -72,12 +72,14 @@ def draw_row() -> Figure:
 
 show_figure(draw_row)
 print("Translation:", pair.translation)
+print("Heads in the encoder:", len(shown.layers) * len(shown.heads))
 
 # %% [markdown]
 r"""
-This head reads mostly from *street*, and yet the model writes *il*, the pronoun for the animal. A
-row of weights shows where one head reads. It does not show what the model concludes: the encoder
-has fifteen more heads, and the decoder reads from its result.
+Of all heads of the encoder, this one gives *street* the largest weight, and yet the right pronoun
+is *il*, which refers to the animal. Compare the translation above. A row of weights shows where
+one head reads. It does not show what the model concludes: this is one of many heads, and the
+decoder reads the output of all of them.
 
 ## The formula
 
@@ -234,9 +236,9 @@ r"""
   swaps the last two. With batch size 1 and one head, the mistake can go unnoticed.
 - **Weights taken after the dropout.** Their rows do not sum to 1, so a plot of them misleads. The
   block above returns the weights before the dropout.
-- **"The weights explain the decision."** See the figure: *it* reads from *street*, and the
-  translation is that of *animal*. To find out what a head contributes, switch it off and compare
-  the results.
+- **"The weights explain the decision."** See the figure: in this head *it* reads from *street*,
+  but the right pronoun is that of *animal*. To find out what a head contributes, switch it off
+  and compare the results.
 
 ## Further reading
 

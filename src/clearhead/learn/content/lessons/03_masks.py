@@ -157,8 +157,8 @@ test.
 
 ## Experiment: the future must not matter
 
-Six tokens; the last one is exchanged. **Predict** which rows of the output change without a mask,
-and which with the look-ahead mask.
+There are six tokens, and the last one is replaced by another. **Predict** which rows of the
+output change without a mask, and which with the look-ahead mask.
 """
 
 # %%
@@ -223,14 +223,14 @@ print("sums, mask after: ", printed(after.sum(-1)))
 other = embedding[second][0]
 after_other = (other @ other.T / 16**0.5).softmax(-1) * mask
 moved = (after[:5, :5] - after_other[:5, :5]).abs().max().item()
-print(f"exchange of the last, hidden token: weights of rows 0 to 4 change by up to {moved:.3f}")
+print(f"replacing the last, hidden token: weights of rows 0 to 4 change by up to {moved:.3f}")
 
 # %% [markdown]
 r"""
 The rows of the variant sum to less than 1, because the hidden keys took their share before they
 were removed; only the last row, which sees everything, is right. Worse, the future leaks: the
-hidden token was part of the sum in the softmax, and exchanging it changes the weights of rows
-that must not see it.
+hidden token was part of the sum in the softmax, and replacing it changes the weights of rows that
+must not see it.
 
 ## Exercises
 """
@@ -245,17 +245,18 @@ r"""
 - **True means the opposite elsewhere.** `torch.nn.MultiheadAttention` reads True as *hidden*;
   `F.scaled_dot_product_attention`, Keras and this course read it as *visible*. An inverted mask
   raises no error. Test it on three positions: the first must attend to itself only.
-- **`triu` instead of `tril`.** The upper triangle lets position i see the future only. The
-  training loss falls at once to almost 0, and the translations are nonsense. Suspect the mask
-  whenever accuracy is too good.
+- **`triu` instead of `tril`.** With `triu()`, position i sees itself and the future. The training
+  loss falls at once to almost 0, and the translations are nonsense. Suspect the mask whenever
+  accuracy is too good.
 - **The padding mask is forgotten in the encoder or in cross-attention.** The model trains, but
   the same sentence is translated differently in a batch and alone. Test that both give the same
   result.
 - **A mask of shape (batch, key).** It broadcasts against (batch, h, query, key) along the wrong
   axes whenever the sizes happen to agree. Use sizes that all differ in tests, and give the mask
   its four axes.
-- **−1e9 in half precision.** The lowest number of float16 is −65,504, so −1e9 becomes −∞, and a
-  hidden row NaN. Take the lowest number of the scores' own type.
+- **−1e9 in half precision.** The lowest number of float16 is −65,504. `masked_fill` with −1e9
+  raises an error; an additive mask of −1e9 overflows to −∞, and a row that is hidden completely
+  becomes NaN. Take the lowest number of the scores' own type.
 
 ## Further reading
 

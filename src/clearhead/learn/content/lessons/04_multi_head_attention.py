@@ -14,9 +14,9 @@
 r"""
 # 4. Multi-head attention
 
-**The question.** To translate a verb you need its subject, its object and the word before it. One
-attention returns one average. How does a position read several things at once, and keep them
-apart?
+**The question.** To translate a verb you need its subject, its object and the word before it.
+Attention, as in chapter 2, returns one average for each query. How does a position read several
+things at once, and keep them apart?
 """
 
 # %%
@@ -34,9 +34,9 @@ from clearhead.plot_style import BLUE, GREEN, GREY, ORANGE, PINK, WEIGHTS
 r"""
 ## The idea
 
-Run h attentions in parallel, each on its own part of the vectors, and concatenate what they
-return. Such a part is a **head**. With $d_{model} = 12$ and h = 4, each head has its own queries,
-keys and values of $d_k = 12 / 4 = 3$ elements.
+Run attention h times in parallel, each time on another part of the vectors, and concatenate the
+results. Each of the h computations is a **head**. With $d_{model} = 12$ and h = 4, each head has
+its own queries, keys and values of $d_k = 12 / 4 = 3$ elements.
 """
 
 
@@ -102,7 +102,7 @@ r"""
 ## Experiment: what one head cannot keep apart
 
 A position reads from its left neighbour and from its right neighbour with equal weights. Then the
-two neighbours change places. **Predict** for which of the two, one head or two heads, the result
+two neighbours are swapped. **Predict** for which of the two, one head or two heads, the result
 changes.
 """
 
@@ -120,7 +120,7 @@ def read(query: torch.Tensor, values: torch.Tensor) -> list[float]:
     return [round(x, 3) for x in output[0].tolist()]
 
 
-for name, values in {"as they are": (left, right), "exchanged": (right, left)}.items():
+for name, values in {"as they are": (left, right), "swapped": (right, left)}.items():
     V = torch.stack(values)
     two = read(only_left, V) + read(only_right, V)
     print(f"{name:12} one head: {read(both, V)!s:12} two heads: {two}")
@@ -132,8 +132,8 @@ where*. Two heads return the two values in separate columns, and $W^O$ can treat
 
 ## Experiment: how many parameters
 
-**Predict**: how many more parameters has a block with 8 heads than one with 1 head, for d_model =
-64?
+**Predict**: how many more parameters does a block with 8 heads have than a block with 1 head, for
+d_model = 64?
 """
 
 # %%
@@ -179,9 +179,9 @@ proves nothing.
 
 ## Experiment: what the heads of a trained model do
 
-The shipped translator has eight encoder layers with four heads each. For five sentences, the cell
-computes how much weight each head puts on the previous token, on the token itself, and on the
-next one. **Predict**: will there be heads that do nothing but read the previous token?
+For five sentences, the cell computes how much weight each head in the encoder of the shipped
+translator puts on the previous token, on the token itself, and on the next one. **Predict**: will
+there be heads that do nothing but read the previous token?
 """
 
 # %%
@@ -208,10 +208,12 @@ means = {  # (layers, h): the mean weight at an offset, averaged over the senten
     name: sum(m.weights.diagonal(offset, 2, 3).mean(-1) for m in maps) / len(maps)
     for name, offset in OFFSETS.items()
 }
-print("token      layer, head with the largest mean weight")
+layers, heads = means["same"].shape
+print(f"{layers} encoder layers with {heads} heads each")
+print("token      (layer, head): mean weight, the largest three")
 for name, mean in means.items():
     ranked = sorted(((w, i) for i, w in enumerate(mean.flatten().tolist())), reverse=True)[:3]
-    print(f"{name:9}", "   ".join(f"({i // 4}, {i % 4}): {w:.2f}" for w, i in ranked))
+    print(f"{name:9}", "   ".join(f"{divmod(i, heads)}: {w:.2f}" for w, i in ranked))
 
 # %% tags=["hide-input"]
 best = int(means["previous"].argmax())
@@ -222,7 +224,7 @@ def draw_two_heads() -> Figure:
     """Two heat maps of one sentence: a diagonal below the main one, and a scattered pattern."""
     figure = Figure(figsize=(8, 3.9))
     for axes, index in zip(figure.subplots(1, 2), (best, spread), strict=True):
-        layer, head = divmod(index, 4)
+        layer, head = divmod(index, heads)
         axes.imshow(maps[0].weights[layer, head], cmap=WEIGHTS, vmin=0, vmax=1)
         axes.set_title(f"layer {layer}, head {head}")
         axes.spines[:].set_visible(False)
@@ -237,11 +239,11 @@ show_figure(draw_two_heads)
 
 # %% [markdown]
 r"""
-Almost. Head (1, 0) puts 60 % of its weight on the previous token on average, and head (2, 2) as
-much on the next one. No head does *nothing* else, and most follow no fixed offset: the right map
-shows the head with the least weight on all three. No rule prescribes this division of labour; it
-is the result of training. How much a head matters is another question: Voita et al. (2019)
-removed most heads of a translator, and it lost little.
+Almost. The first head in the row *previous* puts most of its weight on the previous token, and
+the first in the row *next* puts most of its weight on the next one. No head does *nothing* else,
+and most follow no fixed offset: the right map shows the head with the least weight on all three.
+No rule prescribes this division of labour; it is the result of training. How much a head matters
+is another question: Voita et al. (2019) removed most heads of a translator, and it lost little.
 
 ## Exercises
 """

@@ -124,8 +124,9 @@ for token, gradient in enumerate(block.embedding.weight.grad.tolist()):
 r"""
 Two rows have a gradient, those of the tokens in the sentence. Row 1 has the factor √4 = 2 in each
 element. Row 5 was selected twice and receives the sum of two such gradients, 4. A token that never
-occurs in the training data keeps its random row. Subword tokens help here: there are fewer of them
-than words, so each occurs more often.
+occurs in the training data keeps its random row (unless the matrix is also the output projection,
+which gives every row a gradient). Subword tokens help here: there are fewer of them than words, so
+each occurs more often.
 
 ## Why multiply by √d_model?
 
@@ -140,7 +141,7 @@ is that E has two uses, which need two scales.
    Rows with elements of size $1/\sqrt{d_{model}}$ would be small beside it.
 
 The factor brings the rows to unit scale for the second use and leaves E as the first one needs it.
-**Predict:** how many times as long as an unscaled row is a positional encoding, for d_model = 64
+**Predict:** by what factor is a positional encoding longer than an unscaled row, for d_model = 64
 and for d_model = 1,024?
 """
 
@@ -274,9 +275,9 @@ r"""
   the positional encoding should be of the same size.
 - **The factor and the default initialisation together.** The reverse case, and the easiest mistake
   in a hand-built model. *How to notice:* the output's standard deviation is √d_model instead of 1.
-- **`nn.Embedding(d_model, vocab_size)`.** The sizes are swapped. This works while every id is below
-  d_model, and then fails with an index error. *How to notice:* print `embedding.weight.shape`; rows
-  are tokens.
+- **`nn.Embedding(d_model, vocab_size)`.** The sizes are swapped. The result has vocab_size columns
+  instead of d_model, so adding the positional encoding raises an error; an id of d_model or above
+  is an index error. *How to notice:* print `embedding.weight.shape`; rows are tokens.
 - **Ids from another tokenizer.** Most look-ups succeed and return the rows of other words. *How to
   notice:* decode the ids with the model's own tokenizer before you trust any output.
 

@@ -14,8 +14,8 @@
 r"""
 # 6. Positions
 
-**The question.** *The dog bites the man* and *The man bites the dog* consist of the same words.
-Does the model of chapters 2 to 5 know the difference?
+**The question.** *The dog bites the man* and *The man bites the dog* consist of the same words. Can
+the model of chapters 2 to 5 distinguish the two?
 """
 
 # %%
@@ -113,9 +113,9 @@ The wavelengths $2\pi / \omega_i$ form a geometric series from 6.3 tokens to nea
 
 ## The source
 
-The exponent is computed as exp(−2i · log 10000 / d_model), which is the same number. `pe` is a
-*buffer*: it moves to the GPU with the module, but it is not a parameter, and no optimizer changes
-it.
+The frequency $\omega_i$ is computed as exp(−2i · log 10000 / d_model), which is the same number.
+`pe` is a *buffer*: it moves to the GPU with the module, but it is not a parameter, and no optimizer
+changes it.
 """
 
 # %%
@@ -246,12 +246,12 @@ for name, positions in (
 # %% [markdown]
 r"""
 Without positions the model guesses: near 50 %, whatever the training. With either encoding it
-solves the task at the length it was trained on. At length 20 both get much worse, and at 40 both
-guess again. For the learned vectors this is no surprise: rows 10 to 39 were never trained. The
-paper hoped that sinusoids would generalise to longer sentences. Here they help a little and not
-far. *A formula for every position is not the same as a model that has learned to use it.* Rotary
-embeddings (Su et al. 2021) put the rotation of this chapter into queries and keys, so that scores
-depend on distances only; `clearhead.blocks.RotaryPositions` has them.
+solves the task at the length it was trained on. At length 20 both get much worse, and at 40 neither
+is better than a guess. For the learned vectors this is no surprise: rows 10 to 39 were never
+trained. The paper hoped that sinusoids would generalise to longer sentences. Here they help a
+little and not far. *A formula for every position is not the same as a model that has learned to use
+it.* Rotary embeddings (Su et al. 2021) put the rotation of this chapter into queries and keys, so
+that scores depend on distances only; `clearhead.blocks.RotaryPositions` has them.
 
 ## Exercises
 """
@@ -268,9 +268,10 @@ r"""
   millions.
 - **A frequency of its own for the cosine** (exponent 2i + 1). The pair is no longer a rotation.
   *How to notice:* sine² + cosine² of a pair must be 1.
-- **The wrong axis.** `pe[: x.shape[0]]` takes the length from the batch axis. Every token of a
-  sentence gets the same vector, and the shapes fit. *How to notice:* the output for a sentence
-  changes with its index in the batch.
+- **The wrong axis.** `pe[: x.shape[0]]` takes the length from the batch axis. Code for
+  sequence-first input has it, with `pe` of shape (max_len, 1, d_model). With batch-first input it
+  takes one row for each *sentence*: every token of a sentence gets the same vector, and the shapes
+  fit. *How to notice:* the output for a sentence changes with its index in the batch.
 - **The whole table added.** Without the slice `[:, :seq_len]` the shapes fit only for sentences of
   maximum length, and for all others there is an error; that is the lucky case.
 - **A table that is too short.** Longer sentences need more rows. The block refuses them with a

@@ -126,24 +126,25 @@ r"""
 ## What it removes
 
 **Predict:** for which of these inputs is the output the same as for x: 10x, x + 100, −x, x with two
-features exchanged?
+features swapped?
 """
 
 # %%
 _ = torch.manual_seed(7)
 norm = LayerNormalization(6)
 x = torch.randn(6)
-exchanged = x[[1, 0, 2, 3, 4, 5]]
-rows = {"x": x, "10x": 10 * x, "x + 100": x + 100, "-x": -x, "two exchanged": exchanged}
+swapped = x[[1, 0, 2, 3, 4, 5]]
+rows = {"x": x, "10x": 10 * x, "x + 100": x + 100, "-x": -x, "two swapped": swapped}
 for name, row in rows.items():
     print(f"{name:14}", " ".join(f"{value:6.2f}" for value in norm(row).tolist()))
 
 # %% [markdown]
 r"""
 The first three rows are equal. The norm removes scale and offset; sign and order stay. This has a
-consequence for training. If the output does not change when x grows, the gradient has no component
-in the direction of growth; and if x is ten times as large, the same step changes it ten times less.
-**Predict** the sum of the gradient's elements and its dot product with x − μ:
+consequence for training. If the output does not change when x is scaled, the gradient has no
+component in the direction of x − μ. And if x is ten times as large, a step of the same size changes
+the output only a tenth as much. **Predict** the sum of the gradient's elements and its dot product
+with x − μ:
 """
 
 # %%
@@ -160,7 +161,7 @@ for scale in (1, 10):
 
 # %% [markdown]
 r"""
-Both are 0, and the gradient of the tenfold input is ten times smaller. Weights whose output has
+Both are 0, and the gradient at the tenfold input is a tenth as large. Weights whose output has
 become too large therefore receive smaller gradients, without any rule for it.
 
 ## Which axis?
@@ -198,14 +199,14 @@ r"""
 A 1 marks a token whose output changed. Over the features, it is the changed token alone. Over the
 positions, each token of the sentence changes: padding would influence the result, and in a decoder
 the future would. Over the batch, even another sentence changes; a translation would depend on the
-sentences that happen to be translated with it. Layer normalisation is the choice that keeps *batch
-= single* and causality intact.
+sentences that happen to be translated with it. With layer normalisation, a sentence gives the same
+result alone and in a batch, and causality is preserved.
 
 ## Two formulas with one name
 
-The teaching sources compute the standard deviation with `x.std()`, which divides by n − 1 and adds
-ε afterwards. Ba et al. and `torch.nn.LayerNorm` divide by n and add ε inside the root. Exercise 7.3
-asks for an example with n = 4. How much does it matter at real widths?
+The course, like most tutorials, computes the standard deviation with `x.std()`, which divides by
+n − 1, and adds ε to it afterwards. Ba et al. and `torch.nn.LayerNorm` divide by n and add ε inside
+the root. Exercise 7.3 asks for an example with n = 4. How much does it matter at real widths?
 """
 
 # %%
@@ -250,7 +251,7 @@ r"""
 ## Further reading
 
 - Ba, Kiros and Hinton 2016, *Layer Normalization*.
-- Vaswani et al. 2017, *Attention Is All You Need*, section 3.1. Where the norm stands: chapter 9.
+- Vaswani et al. 2017, *Attention Is All You Need*, section 3.1. Position of the norm: chapter 9.
 - Xu et al. 2019, *Understanding and Improving Layer Normalization*: its gradients matter most.
 - Zhang and Sennrich 2019, *Root Mean Square Layer Normalization*: the same without the mean.
 """

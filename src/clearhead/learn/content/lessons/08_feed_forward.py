@@ -39,8 +39,8 @@ from clearhead.plot_style import BLUE, GREEN, GREY, ORANGE
 r"""
 ## The idea
 
-After each attention, the same small network is applied to each position by itself: a linear layer
-that widens the vector from d_model to d_ff (usually four times as wide), a ReLU that replaces
+After each attention block, the same small network is applied to each position by itself: a linear
+layer that widens the vector from d_model to d_ff (usually four times as wide), a ReLU that replaces
 negative elements by 0, and a linear layer back to d_model. The ReLU is what matters. A *hidden
 unit* is 0 on one side of a threshold and rises linearly on the other; the second layer adds up such
 bends. With enough of them any continuous function can be approximated on a bounded range.
@@ -151,9 +151,9 @@ print("one position alone:", torch.allclose(block(x)[:, 2:3], block(x[:, 2:3])))
 
 # %% [markdown]
 r"""
-Both times the results are the same: the block knows nothing about other positions. Attention and
-feed-forward divide the work. The one exchanges information between positions without transforming
-it much; the other transforms it without exchanging any.
+Both times the results are the same: the output at one position does not depend on the other
+positions. Attention and feed-forward divide the work. The one exchanges information between
+positions without transforming it much; the other transforms it without exchanging any.
 
 ## Where the parameters are
 
@@ -231,8 +231,8 @@ r"""
   the input; after the second, no output can be negative, and the residual stream (chapter 9) can
   only grow. All three versions train. *How to notice:* without it, f(x + y) − f(y) is the same for
   every y; with it at the end, `output.min()` is never below 0.
-- **`F.dropout(x, p)` in place of `nn.Dropout`.** The function does not know whether the module is
-  in evaluation mode; its default is `training=True`. (`F.scaled_dot_product_attention` needs the
+- **`F.dropout(x, p)` in place of `nn.Dropout`.** The function does not depend on the mode of the
+  module that calls it; its default is `training=True`. (`F.scaled_dot_product_attention` needs the
   same care.) *How to notice:* call the model twice after `eval()`: both results must be equal.
 - **Dropout at the output as well.** The residual connection applies dropout to it; 10 % twice make
   19 %.

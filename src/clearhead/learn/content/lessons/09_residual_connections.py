@@ -48,10 +48,10 @@ r"""
 
 Let every sublayer compute a *correction*, and add it to its input instead of replacing the input.
 The input then travels unchanged along a line from the first layer to the last, and each sublayer
-reads from this line and writes to it. The line is called the **residual stream**. A gradient
-travels it backwards just as directly.
+reads from this line and writes to it. The line is called the **residual stream**. The gradient
+travels back along this line just as directly.
 
-Where does the norm stand? In *pre-norm* (left) it is part of the branch, and the stream itself is
+Where is the norm placed? In *pre-norm* (left) it is part of the branch, and the stream itself is
 never normalised. In *post-norm* (right), as the paper's figure 1 has it, each sum is normalised.
 """
 
@@ -183,12 +183,13 @@ show_figure(draw_gradients)
 # %% [markdown]
 r"""
 Without residual connections the gradient shrinks by a roughly constant factor in every block; on a
-logarithmic axis this is a straight line. The first blocks are practically not trained. With any of
-the three sums, the gradient has a direct way and arrives.
+logarithmic axis this is a straight line. The first blocks are hardly trained at all. With any of
+the three sums, the gradient has a direct path and arrives.
 
-So at the initial weights, the mistake looks as healthy as the right versions. Its difference is
-another one: nothing passes *unchanged*. To see it, set all sublayers to zero. **Predict:** what do
-the four stacks return (without the final norm) for an x of size 10?
+So at the initial weights, the mistake looks as healthy as the right versions. It differs in another
+way: nothing passes through *unchanged*. To see it, set all sublayers to zero. **Predict:** what do
+the four stacks return (without the final norm) for an x whose elements have a standard deviation of
+10?
 """
 
 # %%
@@ -270,11 +271,11 @@ r"""
   belongs on the sublayer's output. *How to notice:* with dropout 1 in training mode, the block must
   return x.
 - **Pre-norm and post-norm confused.** The paper's figure and text are post-norm; the code published
-  with it soon changed to pre-norm, and most teaching sources have pre-norm without saying so. A
-  checkpoint works with the order of its training only. *How to notice:* the outputs are wrong from
-  the first layer.
-- **One norm for all sublayers.** Every connection has its own α and bias. *How to notice:* count
-  the parameters.
+  with it soon changed to pre-norm, and most tutorials have pre-norm without saying so. A checkpoint
+  works with the order of its training only. *How to notice:* the outputs are wrong from the first
+  layer.
+- **One norm for all sublayers.** Every connection must have its own α and bias. *How to notice:*
+  count the parameters.
 - **`x += sublayer(x)`.** The in-place sum changes the caller's tensor, and autograd may refuse it.
 
 ## Further reading

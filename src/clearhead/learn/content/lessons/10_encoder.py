@@ -103,7 +103,7 @@ $$\text{Encoder}(x) = \text{Norm}(\text{Block}_N(\dots \text{Block}_1(x)))$$
 | Norm | as x | three norms with separate weights: two per block, one after the stack |
 | N | scalar | number of blocks: 6 in the paper |
 
-(Dropout is omitted, and the norms stand as in pre-norm, chapter 9.)
+(Dropout is omitted, and the norms are placed as in pre-norm, chapter 9.)
 
 ## The source
 """
@@ -171,8 +171,8 @@ They are ignored because the decoder masks the same positions again (chapter 11)
 
 Now the question of the beginning, answered with the translator that comes with clearhead. The cell
 compares the vectors of one word in two sentences: in one pair of sentences the word has the same
-sense, in the other it has not. **Predict** the two cosine similarities at the input, and where they
-separate.
+sense, in the other it does not. **Predict** the two cosine similarities at the input, and where
+they separate.
 """
 
 # %%
@@ -278,7 +278,8 @@ r"""
   them: they are neither trained nor saved. *How to notice:* count the parameters.
 - **The final norm forgotten.** Attention of the decoder receives keys of a size that depends on the
   depth. *How to notice:* the standard deviation of the output is not 1 at the initial weights.
-- **The mask not passed on.** *How to notice:* the experiment above, *batch = single*.
+- **The mask not passed on.** *How to notice:* the experiment above: the result must be the same
+  alone and in a batch.
 - **A look-ahead mask in the encoder.** A source token may see all others; the sentence is complete.
 
 ## Further reading

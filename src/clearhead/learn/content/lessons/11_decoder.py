@@ -77,9 +77,9 @@ show_figure(draw_masks)
 
 # %% [markdown]
 r"""
-The row of *boîte* predicts *était*. It may read `<s>`, *La* and *boîte*, but not *était*, and the
-whole source except its padding. All rows are computed at once, and each obeys its own restriction:
-one forward pass is as many training examples as the target has tokens.
+The row of *boîte* predicts *était*. It may read the whole source except its padding, and of the
+target `<s>`, *La* and *boîte*, but not *était*. All rows are computed at once, and each obeys its
+own restriction: one forward pass is as many training examples as the target has tokens.
 
 ## The formula
 
@@ -195,10 +195,10 @@ for mask, name in ((look_ahead_mask(LENGTH), "with the mask"), (None, "without")
 # %% [markdown]
 r"""
 Without the mask the model *predicts random digits* on sentences it has never seen. The decoder's
-input is the target shifted by one, so the answer for position i stands at position i + 1, and one
-attention head suffices to fetch it. Only at the last position it must guess, because nothing
-follows it: (5 · 100 % + 10 %) / 6 = 85 %. When the model writes by itself there is never a next
-position to copy from, and it guesses like the other model.
+input is the target shifted by one, so the answer for position i is at position i + 1, and one
+attention head suffices to fetch it. Only at the last position must it guess, because nothing
+follows that position: (5 · 100 % + 10 %) / 6 = 85 %. When the model writes by itself there is never
+a next position to copy from, and it guesses like the other model.
 
 Validation cannot detect this, because it feeds the target in the same way. Decoding can, and so can
 the test above with a changed token.
@@ -243,8 +243,9 @@ r"""
 The rows follow the French order, the columns the English one, and where the orders differ, as in
 *voiture rouge*, the large weights leave the diagonal. This looks like an alignment of words, and
 often is close to one. It is not one by construction: a head may rest on the full stop or on `</s>`
-when it needs nothing from the source, and another layer shows another picture. Chapter 15 measures
-how well attention aligns.
+when it needs nothing from the source, and another layer shows another picture. On the grammar
+corpus, whose alignments are known, `clearhead evaluate` measures the alignment error rate of each
+head.
 
 The memory does not change while the target is written. Its keys and values can be computed once per
 sentence; chapter 14 uses this.
@@ -261,14 +262,14 @@ r"""
 
 - **The target mask is not passed on,** or its polarity is inverted. *How to notice:* loss and
   accuracy are far too good; the test with a changed token shows ones before the changed position.
-- **The masks exchanged.** With src_len ≠ tgt_len this raises an error; with equal lengths it leaks.
+- **The masks swapped.** With src_len ≠ tgt_len this raises an error; with equal lengths it leaks.
   *How to notice:* test with unequal lengths.
 - **Queries from the encoder.** The output then has the length of the source. *How to notice:*
   unequal lengths, again.
 - **The source mask forgotten in cross-attention.** The decoder reads the padding of the source.
   *How to notice:* the translation of a sentence depends on the batch.
-- **Each layer reads the previous layer's output as memory.** All layers read the encoder's final
-  output.
+- **Each layer reads the previous layer's output as memory.** All layers must read the encoder's
+  final output.
 - **Input not shifted.** If position i reads token i and predicts token i, the mask does not help:
   the answer is among the visible tokens. *How to notice:* the first input token must be the BOS
   token; chapter 13.

@@ -36,10 +36,10 @@ from clearhead.models import TransformerConfig
 """
 ## The idea
 
-Seven parts are connected, and between any two of them flows a tensor whose last axis is d_model.
-Ids become vectors at the bottom (chapter 5), receive their positions (chapter 6), and pass through
-a stack (chapters 10 and 11). Only at the very end does d_model become vocab: one linear layer
-compares the decoder's vector with every token of the vocabulary.
+The model has seven parts. The tensors that pass from one part to the next have d_model as their
+last axis. Ids become vectors at the bottom (chapter 5), receive their positions (chapter 6), and
+pass through a stack (chapters 10 and 11). Only at the very end does d_model become vocab: one
+linear layer compares the decoder's vector with every token of the vocabulary.
 """
 
 
@@ -152,7 +152,8 @@ print("the probabilities of every position sum to 1:", torch.allclose(sums, torc
 """
 The decoder receives two things of different length, its own sequence (5) and the encoder's output
 (4), and its own length wins: there is one output for each *query*. The masks are the other inputs:
-(2, 1, 1, 4) hides padding of the source, (2, 1, 5, 5) hides the future of the target.
+(2, 1, 1, 4) hides padding of the source, (2, 1, 5, 5) hides the future and the padding of the
+target.
 
 In a notebook, `trace(model, src, tgt)` shows a page that you can open block by block, with the
 names of all axes. At the terminal: `clearhead trace`.
@@ -183,8 +184,8 @@ The feed-forward layers hold 40 % of the shared model, more than all attention t
 the single embedding matrix the remaining 30 %. The paper shares one matrix between the source
 embedding, the target embedding and the projection (section 3.4), and reports 65 million
 parameters. With three separate matrices the same Transformer has 101 million, and more than half
-of them are a table of tokens. This is why `tie_embeddings` is worth a setting, and why small
-models have small vocabularies.
+of them are in the embedding matrices and the projection. This is why `tie_embeddings` is worth a
+setting, and why small models have small vocabularies.
 
 ## Experiment 3: what the glue does
 
@@ -253,8 +254,8 @@ show_exercises(12)
   smallest loss that a perfect prediction would give.
 - *A shared matrix with the wrong initialisation.* PyTorch initialises `nn.Embedding` with standard
   deviation 1. Used as the projection, such a matrix gives logits with standard deviation √512 ≈
-  23, and the first loss is far above ln(vocab). The sources draw N(0, 1/d_model) and multiply by
-  √d_model in the embedding only.
+  23, and the first loss is far above ln(vocab). The remedy: initialise the matrix with N(0,
+  1/d_model), as tensor2tensor and this library do, and multiply by √d_model in the embedding only.
 - *The encoder layer by layer.* Decoder layer 3 does not read encoder layer 3. Every decoder layer
   reads the output of the whole encoder. How to notice: give the two stacks different depths.
 - *The source mask passed once.* Experiment 3. How to notice: translate a sentence alone and in a

@@ -15,8 +15,8 @@
 # 13. Training
 
 **The question.** A translator writes one token after the other, and each token depends on those
-before it. Trained in the same way, a sentence of 30 tokens would need 30 forward passes. The
-Transformer is trained with one. How can a model learn to predict every token of a sentence at
+before it. If it were trained in the same way, a sentence of 30 tokens would need 30 forward
+passes. The Transformer needs one. How can a model learn to predict every token of a sentence at
 once, when the sentence is its own input?
 """
 
@@ -97,9 +97,10 @@ With s = 0 the loss is $-\log p_y$. Its exponential is the **perplexity**: a per
 that the model is as uncertain as between 20 equally probable tokens.
 
 **Label smoothing** replaces the target "all probability on y" by "1 − s on y and s spread over all
-tokens". It keeps the logits finite: without it, the best possible model has infinite logits.
+tokens". It keeps the logits finite. Without it, the loss of an example can always be lowered by a
+larger logit for the label.
 
-The optimiser is Adam, with the learning rate of equation 3:
+The optimizer is Adam, with the learning rate of equation 3:
 
 $$lr = d_{model}^{-0.5} \cdot \min(step^{-0.5},\; step \cdot warmup^{-1.5})$$
 
@@ -207,7 +208,7 @@ for name, (model, losses) in runs.items():
 
 # %% tags=["hide-input"]
 def draw_losses() -> Figure:
-    """The training loss of both runs: the wrong one is lower throughout."""
+    """The training loss of both runs: the wrong one soon falls far below the right one."""
     figure = Figure(figsize=(8, 3))
     axes = figure.subplots()
     for number, (name, (_, losses)) in enumerate(runs.items()):

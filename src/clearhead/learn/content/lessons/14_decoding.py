@@ -37,7 +37,7 @@ from clearhead.models import TransformerConfig
 
 Write from left to right. **Greedy search** takes the most probable token and never looks back.
 **Beam search** keeps the K best unfinished translations, extends all of them by all tokens, and
-keeps the K best again. It helps whenever the best first word does not begin the best sentence:
+keeps the K best again. It can help where the best first word does not begin the best sentence:
 """
 
 # %% tags=["hide-input"]
@@ -159,9 +159,9 @@ for K in (1, 2, 3):
 
 # %% [markdown]
 """
-Greedy search commits to *un* and can only reach 0.20. Two beams are enough to find *une femme*,
-0.36. Beam search is no guarantee either: a prefix that is worse than K others is gone for good,
-however good its continuation.
+Greedy search commits to *un* and can only reach 0.20. A beam of size 2 is enough to find *une
+femme*, 0.36. Beam search is no guarantee either: a prefix that is worse than K others is gone for
+good, however good its continuation.
 
 ## Experiment 2: the search is too good
 
@@ -210,9 +210,9 @@ print(f"p(empty) = 0.02, p(whole sentence) = {0.7**LENGTH:.3f}")
 """
 The empty translation has probability 0.02, the whole sentence 0.7¹² = 0.014. The *model* prefers
 to write nothing, and up to beam 5 the search hides this: after the BOS token, EOS is only the
-sixth most probable token, so it is never among the candidates. Six beams find it. This is a real
-and well-known effect: larger beams make translations shorter and worse, because the mistakes of
-the search had been compensating a mistake of the model.
+sixth most probable token, so it is not among the K best continuations, which the search keeps.
+With a beam of six it is kept. This is a real and well-known effect: larger beams make translations
+shorter and worse, because the mistakes of the search had been compensating a mistake of the model.
 
 Dividing by the length repairs it. Per token, the whole sentence has −0.33 and the empty one ln
 0.02 = −3.91.

@@ -39,7 +39,7 @@ from clearhead.learn.lesson import show_exercises, show_figure, show_source
 Compare each translation with one that a human wrote, the *reference*. Do not compare whole
 sentences, because there is more than one right translation. Compare **n-grams**: runs of 1, 2, 3
 and 4 words. Single words show whether the vocabulary is right; runs of four show whether the words
-stand together as in French.
+are put together as in French.
 """
 
 # %% tags=["hide-input"]
@@ -89,7 +89,7 @@ BP = \min(1,\; e^{1 - r/c})$$
 
 | symbol | what it is |
 |---|---|
-| $p_n$ | clipped precision: the share of the n-grams that the reference contains |
+| $p_n$ | clipped precision: the share of the hypothesis' n-grams that also occur in the reference |
 | $c$, $r$ | length of all hypotheses and of all references, in tokens |
 | $BP$ | brevity penalty: precision alone would reward writing very little |
 
@@ -158,10 +158,10 @@ for name, text in candidates.items():
 # %% [markdown]
 """
 The translation that says the opposite gets 67.7, the correct one 22.7. Both metrics count matching
-runs of characters; *n'* and *pas* are two short tokens among many, while a paraphrase changes most
-of them. chrF even prefers the jumble to the correct translation. So a high score is no proof of
-meaning, and a low score of one sentence is no proof of a mistake. The metrics work on corpora,
-where systems of the same kind make mistakes of the same kind.
+n-grams, BLEU of words and chrF of characters. *n'* and *pas* are two short words among many, while
+a paraphrase changes most of the n-grams. chrF even prefers the jumble to the correct translation.
+So a high score is no proof of meaning, and a low score of one sentence is no proof of a mistake.
+The metrics work on corpora, where systems of the same kind make mistakes of the same kind.
 
 ## Experiment 3: four scores of the same translations
 

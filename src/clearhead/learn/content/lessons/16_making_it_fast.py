@@ -100,15 +100,15 @@ they are smaller*, even if the arithmetic is no cheaper.
 
 | kind | examples in the library | result |
 |---|---|---|
-| do not compute it | the cache (chapter 14), batches of like length | the same |
-| do not move it | fused loss, packed weights, one pass for the norm | the same, up to rounding |
-| compute it coarsely | bfloat16, int8 | slightly different: must be measured |
+| compute less | the cache (chapter 14), batches of similar length | the same |
+| move less data | fused loss, prepacked weights, one pass for the norm | the same, up to rounding |
+| compute with lower precision | bfloat16, int8 | slightly different: must be measured |
 
-Take them in this order. The first kind is free, and needs no C.
+Take them in this order. The first kind costs nothing and needs no code in C.
 
 ## The source
 
-Batches of like length: the whole trick is a sort.
+Batches of similar length: the whole trick is a sort.
 """
 
 # %%
@@ -116,8 +116,10 @@ show_source("clearhead.decoding.readable:batches_by_tokens")
 
 # %% [markdown]
 """
-The loss of a large vocabulary, computed in chunks: `g` becomes probabilities, then the gradient,
-and is discarded. `p − y` is the whole gradient of softmax and cross-entropy.
+The loss of a large vocabulary, computed in chunks: `g` starts as the probabilities `p`, becomes
+the gradient in place, and is then discarded. The gradient of softmax and cross-entropy is p minus
+the smoothed labels: `add` subtracts 1 − s at the label, and s / V, the same for every token, is
+subtracted once at the end.
 """
 
 # %%
@@ -127,9 +129,9 @@ show_source("clearhead.fast.loss:Gradients.add")
 """
 ## Experiment 1: padding is computed like words
 
-600 sentences, of 2 to 30 words. We cut them into batches of at most 1,024 positions, once in the
-order of the file and once with `batches_by_tokens`. **Predict:** which share of all positions is
-padding?
+600 sentences, of 2 to 30 words. We cut them into batches, once in the order of the file, 36
+sentences each, and once with `batches_by_tokens`, at most 1,024 positions each. **Predict:** what
+share of all positions is padding?
 """
 
 # %%
@@ -157,7 +159,7 @@ Almost two thirds of the work in file order is padding: one long sentence makes 
 long. Sorting reduces it to 17 %, for a line of code. The results return in the order of the file,
 because a batch is a list of indices.
 
-## Experiment 2: the same loss with fewer numbers
+## Experiment 2: the same loss with less memory
 
 The readable loss writes (tokens, vocab) elements four times: logits, log-probabilities, and the
 gradient of each. For 2,048 tokens and 8,000 tokens of vocabulary that is 16 million elements each

@@ -43,7 +43,7 @@ each takes one half of the translator.
 - **GPT** keeps the decoder, without cross-attention. It predicts each token from the tokens before
   it, so it can write.
 
-The difference between the two models is one mask:
+The essential difference between the two models is one mask:
 """
 
 
@@ -82,14 +82,15 @@ L_{BERT} = -\sum_{t \in M} \log P(x_t \mid \tilde{x})$$
 | $M$ | the chosen positions, 15 % of all |
 | $\tilde{x}$ | the text with the chosen tokens hidden |
 
-The first loss multiplies to the probability of the whole text, so GPT is a *language model*: it
-can score a text and sample one. The second does not; BERT has no probability of a text. In
-exchange every prediction uses both sides, and so does the vector that BERT gives each token. GPT
-learns from each token of a batch, BERT from 15 %.
+The factors of the first loss multiply to the probability of the whole text: $P(x)=e^{-L_{GPT}}$.
+So GPT is a *language model*: it can score a text and sample one. $L_{BERT}$ has no such meaning;
+BERT assigns no probability to a text. In exchange every prediction uses both sides, and so does
+the vector that BERT gives each token. GPT learns from each token of a batch, BERT from 15 %.
 
 **80/10/10.** Of the chosen tokens BERT replaces 80 % by `[MASK]`, 10 % by a random token, and
-leaves 10 % as they are. When the model is used there are no masks; if only masked positions had
-counted in the loss, the vectors of all others could be anything.
+leaves 10 % as they are. When the model is used, its input contains no `[MASK]` token. If the loss
+had counted only positions with `[MASK]`, nothing would have trained the vectors of ordinary
+tokens.
 
 ## The source
 """
@@ -101,9 +102,11 @@ show_source("clearhead.data.masking:mask_tokens")
 
 # %% [markdown]
 """
-Compare the two forwards: embeddings, a stack, and a mask that is given or made. What else differs
-is in the table of `docs/family.md`: learned positions instead of sinusoids, GELU instead of ReLU,
-and the norm, after the sum in BERT (as in the paper's figure), before the sublayer in GPT-2.
+Compare the two `forward` methods: embeddings, a stack, and a mask, which BERT receives as an
+argument and GPT computes. Both differ from the translator in two more points: learned positions
+instead of sinusoids, and GELU instead of ReLU. They differ from each other in the norm: BERT has
+post-norm, as in the paper's figure, and GPT-2 pre-norm. The table in `docs/family.md` lists all
+differences.
 
 ## Experiment 1: what each position sees
 
@@ -210,10 +213,10 @@ for row in zip(COLUMNS, by_gpt[:4], best["GPT"], by_bert, best["BERT"], strict=T
 # %% [markdown]
 """
 Each number is exp(−loss), the geometric mean of the probability that the right word received. The
-determiner comes first, so GPT can only toss a coin; BERT sees the noun behind it. For the other
-three words neither side of the sentence says more than the left one: the noun is one of five of
-its gender, the adjective one of four, and both models reach the ceiling. A model that is *above*
-such a ceiling has seen its label.
+determiner comes first, so GPT can only toss a coin; BERT sees the noun after it. For the other
+three words the right context adds no information: the noun is one of five of its gender, the
+adjective one of four, and both models reach the ceiling. A model that is *above* such a ceiling
+has seen its label.
 
 This is the trade. BERT uses more of the text at each position, and is the better choice for
 classification, tagging and search. GPT uses less, and can continue a text.
@@ -235,9 +238,9 @@ print(f"{len(language & set(written))} of its {len(language)} sentences occur")
 
 # %% [markdown]
 """
-Almost every sentence is right, and nearly all that exist occur. No rule of agreement was written
-down: after *la* the feminine nouns are probable, and the adjective, three words later, finds the
-determiner and the noun by attention.
+Almost every sentence is right, and nearly all that exist occur. The model was given no rule of
+agreement. It has learned that feminine nouns follow *la*, and that the adjective, three words
+after it, must agree; attention gives it access to the determiner and the noun.
 
 Three settings reshape the distribution before a token is drawn. Here are probabilities of five
 tokens. **Predict:** which tokens are left with top_k = 2, and with top_p = 0.8?
@@ -279,9 +282,9 @@ show_exercises(17)
   sees its label as its input (chapter 13). How to notice: a loss far below what the text allows;
   here, below the best possible value of the table.
 - *The loss over all positions of a BERT.* At visible positions the model copies its input, and the
-  loss looks excellent. Only the chosen positions count.
-- *The mean over padding.* A sentence vector is the mean of the real tokens. How to notice: it must
-  not change when the batch is padded more.
+  loss looks excellent. Only the chosen positions may count.
+- *The mean over padding.* A sentence vector must be the mean of the real tokens. How to notice: it
+  must not change when the batch is padded more.
 - *Greedy decoding of long texts.* The most probable token every time leads into loops. Sample, or
   use beam search where the output is nearly determined, as in translation.
 

@@ -15,8 +15,9 @@
 # 18. DNA, proteins and cells
 
 **The question.** A Transformer reads sequences of tokens. DNA is a sequence, but it has four
-letters and no spaces. A protein has twenty letters. A cell is no sequence at all: it is a list of
-gene counts. What are the tokens, what is the order, and what of the previous chapters still holds?
+letters and no spaces. A protein has twenty letters. A cell is not a sequence at all: it is a set
+of genes with their counts. What are the tokens, what is the order, and what of the previous
+chapters still holds?
 """
 
 # %%
@@ -71,9 +72,9 @@ show_figure(draw_tokens)
 
 # %% [markdown]
 r"""
-Every inner base is in three 3-mers. So a single masked 3-mer is no task: in the figure, the
-neighbours of GCA spell it. Only k masked words in a row hide one base, and the library masks such
-spans (`clearhead.data.masking`).
+Every inner base is in three 3-mers. So predicting a single masked 3-mer is trivial: in the figure,
+the neighbours of GCA spell it. Only k masked words in a row hide one base, and the library masks
+such spans (`clearhead.data.masking`).
 
 ## The formulas
 
@@ -106,7 +107,7 @@ biologists draw as a sequence logo. The Transformer above it relates the motifs 
 ## Experiment 1: sorting a cell
 
 Three synthetic cell types. ACTB and GAPDH are *housekeeping* genes, high in every cell. CD3E marks
-T cells, MS4A1 B cells, LYZ monocytes. The depth of the cells varies tenfold.
+T cells, MS4A1 B cells, LYZ monocytes. The sequencing depth varies tenfold between cells.
 
 **Predict:** which gene comes first in each type, sorted by plain counts and by count ÷ median?
 """
@@ -131,8 +132,8 @@ for name, same in cells.items():
 # %% [markdown]
 """
 By counts every cell begins with ACTB, so the first word says nothing. Divided by the median, every
-cell begins with the marker of its type. Deep and shallow cells can be compared, because each count
-is divided by the cell's total first.
+cell begins with the marker of its type. Deeply and shallowly sequenced cells can be compared,
+because each count is divided by the cell's total first.
 
 ## Experiment 2: a perfect score from nothing
 
@@ -177,9 +178,10 @@ homologous proteins, neighbouring windows of a genome, cells of one donor.
 
 ## Experiment 3: the grammar of a promoter
 
-In *E. coli*, transcription starts behind two short boxes: TTGACA, and TATAAT about 17 bases later.
-Here is a synthetic version. Both classes contain both boxes in random DNA; in a "promoter" TTGACA
-comes first, in the other class TATAAT. So the *words* are the same and only their order differs.
+In *E. coli*, transcription starts downstream of two short sequences (*boxes*): TTGACA, and TATAAT
+about 17 bases after it. Here is a synthetic version. Both classes contain both boxes in random
+DNA; in a "promoter" TTGACA comes first, in the other class TATAAT. So the *words* are the same and
+only their order differs.
 
 **Predict:** how well does a linear model of 3-mer counts do? And a Transformer with one layer?
 """

@@ -38,7 +38,7 @@ def positional_encoding(run: Run) -> None:
         run.law("every sentence of the batch gets the same encoding", same)
     run.see("output", block, x)
     trained = any(p.requires_grad for p in block.parameters())
-    run.law(UNTRAINED, not trained, "it is: the optimiser would change it")
+    run.law(UNTRAINED, not trained, "it is: the optimizer would change it")
     loose = any(isinstance(value, torch.Tensor) for value in vars(block).values())
     run.law(BUFFER, not loose, "it is a plain tensor; use register_buffer")
     still = run.block("PositionalEncoding", run.d_model, longest, 1.0)

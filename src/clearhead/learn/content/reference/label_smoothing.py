@@ -4,7 +4,7 @@ from torch import Tensor
 
 
 def smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    r"""Label-smoothed cross-entropy, averaged over the tokens that are no padding.
+    r"""Label-smoothed cross-entropy, averaged over the tokens that are not padding.
 
     .. math:: L = -(1 - s) \log p_y - s \, \tfrac{1}{V} \textstyle\sum_v \log p_v
 

@@ -10,5 +10,5 @@ cross_attention_reads = "b"
 #    a) the softmax needs it   b) the sum is never normalised inside   c) dropout changes the scale
 final_norm_because = "b"
 # 4. Should the EOS token count in the loss?
-#    a) yes, or the model never learns to stop   b) no, it is no word   c) only in evaluation
+#    a) yes, or the model never learns to stop   b) no, it is not a word   c) only in evaluation
 eos_in_the_loss = "a"
