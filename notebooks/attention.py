@@ -75,10 +75,10 @@ plots.one_head(encoder, layer, head)
 
 # %% [markdown]
 """
-Does that head know adjectives, or only positions? In this sentence *woman* is the next token after
-*old*, and a head that always attends to the next token would look the same. Compare the weights
-of this head with that baseline: in how many rows is the next token the largest weight, and which
-token is it in the row of *red*?
+Does that head react to adjectives, or only to positions? In this sentence *woman* is the next
+token after *old*, and a head that always attends to the next token would look the same. Compare the
+weights of this head with that baseline: in how many rows does the next token have the largest
+weight, and which token has it in the row of *red*?
 """
 
 # %%
@@ -123,7 +123,7 @@ plots.all_heads(cross, layer=cross.alignment_layer)
 # %% [markdown]
 """
 Which layer shows the alignment best? One sentence is not enough to tell. The built-in grammar
-generates both sentences from one tree, so it knows the true alignment. The alignment error rate (0
+generates both sentences from one tree, so the true alignment is given. The alignment error rate (0
 is perfect) of each layer, averaged over its heads:
 """
 
@@ -158,9 +158,9 @@ AttentionView(
 ## 4. Is attention an explanation?
 
 A large weight shows where the model reads from. It does not show that the output depends on it:
-Jain and Wallace (2019, *Attention is not Explanation*) find other weights that give the same
-output; Wiegreffe and Pinter (2019, *Attention is not not Explanation*) answer that this depends on
-what an explanation should provide. Here are three other methods.
+Jain and Wallace (2019, *Attention is not Explanation*) find very different weights that give almost
+the same output; Wiegreffe and Pinter (2019, *Attention is not not Explanation*) answer that this
+depends on what an explanation should provide. Here are three other methods.
 
 **Head ablation.** A head's part of the concatenation is set to zero. How much less likely does the
 translation become?
@@ -171,9 +171,9 @@ plots.head_effects(translator, pair)
 
 # %% [markdown]
 """
-Where a cell is pale, the translation does not depend on that head; without a blue one it is even
-likelier. Next, all heads of a cross-attention layer at once, so that this layer reads nothing
-from the source:
+Where a cell is pale, removing that head alone changes little; other heads may replace it. Where a
+cell is blue, the translation becomes even more likely without that head. Next, all heads of a
+cross-attention layer are removed at once, so that this layer reads nothing from the source:
 """
 
 # %%
@@ -195,8 +195,9 @@ plots.saliency_beside_attention(cross, gradients, layer=cross.alignment_layer)
 
 # %% [markdown]
 """
-The two agree on many tokens, but not on all. Where they differ, attention alone would have
-misled you.
+Compare the two: on which tokens do they agree? Where they differ, the plot of attention alone is
+not a reliable explanation. Neither is the gradient, which describes only small changes of the
+input.
 
 **The logit lens.** The residual stream has the same width after every layer, so the final norm and
 the projection can be applied after any of them. From the bottom up, the predictions approach the

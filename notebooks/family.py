@@ -146,18 +146,24 @@ Markdown(f"```diff\n{difference}\n```")
 
 # %% [markdown]
 """
-There are four differences:
+There are four main differences:
 
 1. **The mask.** GPT uses a `look_ahead_mask`: position t attends to the positions 0 … t. BERT
    attends to all.
 2. **The position of the norm.** BERT is post-norm (`PostNormResidualConnection`); GPT is pre-norm
-   and therefore has one more norm at the end.
-3. **The input.** BERT adds a segment embedding, because its input may consist of two texts.
-4. **The output.** BERT has a separate head; GPT multiplies by its embedding matrix.
+   and therefore has a final norm.
+3. **The input.** BERT adds a segment embedding, because its input may consist of two texts, and
+   normalises the sum.
+4. **The output.** Both multiply by the embedding matrix. BERT's head has one more linear layer,
+   activation function and norm before that.
 
-The first difference is the important one: only a model with a causal mask can generate text. The
-figure shows the masks of the first sentence with some padding, BERT's on the left and GPT's on the
-right.
+There are two small ones: GPT-2 uses the tanh approximation of GELU, and the epsilon of the norms
+differs.
+
+The first difference is the important one. The causal mask allows GPT to train on the next token at
+all positions at once, and a model trained in this way can generate text from left to right. The
+figure shows masks of the first sentence with some padding: on the left the padding mask, which is
+BERT's; in the middle the look-ahead mask; on the right both combined, which is GPT's.
 """
 
 # %%
@@ -167,8 +173,8 @@ plots.mask_gallery(tokens[: len(sentences[0]) + 2], padding=2)
 
 # %% [markdown]
 """
-An experiment: replace the last word, and mark the positions whose hidden state changes. Predict
-the result for both models first.
+An experiment: replace the last token before EOS, a punctuation mark, by the mask token, and mark
+the positions whose hidden state changes. Predict the result for both models first.
 """
 
 # %%
@@ -184,10 +190,11 @@ with torch.no_grad():
 """
 ## 4. Two training objectives
 
-BERT learns to predict masked words: in each sentence some words are replaced by `[MASK]` (15 % in
-the paper; 30 % here, because our sentences are short). GPT learns to predict the next word at all
-positions at once, which is possible because the mask hides the answer from each position. The
-training loops differ only in the inputs and the labels.
+BERT learns to predict masked tokens. Here about 30 % of the tokens of each sentence are replaced by
+`[MASK]` and predicted, because our sentences are short. The paper selects 15 % and replaces 80 % of
+these by `[MASK]` and 10 % by a random token; the rest stay as they are. GPT learns to predict the
+next token at all positions at once, which is possible because the causal mask hides the answer from
+each position. The training loops differ only in the inputs and the labels.
 """
 
 # %%
@@ -232,8 +239,9 @@ gpt = train(gpt, next_token_loss, STEPS)
 # %% [markdown]
 """
 BERT takes three times as many steps, because each step has labels for only a few words of a
-sentence, while GPT has labels for all of them. The losses cannot be compared: GPT's labels include
-easy ones, such as the full stop.
+sentence, while GPT has labels for all of them. The losses cannot be compared: the two models
+predict from different contexts, and GPT's labels also include the EOS token, which is easy to
+predict after a full stop.
 
 ## 5. Two predictions
 

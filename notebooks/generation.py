@@ -44,9 +44,9 @@ FAST = os.environ.get("CLEARHEAD_FAST") == "1"
 # %% [markdown]
 # ## 1. A small GPT
 #
-# The training text comes from a grammar of English sentences, split into byte-level tokens as for
-# GPT-2. All sentences are concatenated into one token stream with the EOS token between them. The
-# label of each position is the next token.
+# The training text comes from a grammar of English sentences, split into tokens by byte-level BPE,
+# as for GPT-2. All sentences are concatenated into one token stream with the EOS token between
+# them. The label of each position is the next token.
 
 # %%
 sentences = [pair.source for pair in GrammarPairs("train", 6000)]
@@ -117,10 +117,10 @@ plt.show()
 # ## 3. Changing the distribution
 #
 # **Temperature** divides the logits: below 1 the distribution becomes sharper, above 1 flatter.
-# **Top-k** keeps the k most probable tokens. **Top-p** keeps the smallest set whose probabilities
-# sum to p: few tokens where the model is certain, many where it is not. **Min-p** keeps the tokens
-# whose probability is at least the given fraction of the highest one. Excluded tokens are pale in
-# the figure; their probability goes to the others.
+# **Top-k** keeps the k most probable tokens. **Top-p** keeps the smallest set of most probable
+# tokens whose probabilities sum to at least p: few tokens where the model is certain, many where it
+# is not. **Min-p** keeps the tokens whose probability is at least the given fraction of the highest
+# one. Excluded tokens are pale in the figure; their probability goes to the others.
 
 # %%
 text = "The old woman"

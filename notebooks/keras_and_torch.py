@@ -198,9 +198,9 @@ for name, output in found.items():
 
 # %% [markdown]
 """
-One layer has two results, depending on whether scores are requested: otherwise Keras calls a fused
-kernel, which masks differently. That kernel is also the reason why section 2 requests the scores.
-On this backend it casts float64 to float32:
+The same layer gives two results. If the scores are not requested, Keras calls a fused kernel, which
+treats a fully masked query differently. That kernel is also the reason why section 2 requests the
+scores. On this backend it casts float64 to float32:
 """
 
 # %%

@@ -108,8 +108,8 @@ trace(attention, target, memory, memory, padding_mask(source_ids, 0))
 #
 # The norm and the feed-forward block process every token separately: `batch` and `seq_len` stay
 # unchanged. The mean in the norm has `keepdim=True`, so that its axis remains as a 1 and can be
-# broadcast. The feed-forward block has two thirds of the parameters of an encoder layer, and about
-# as large a share of its FLOPs.
+# broadcast. With d_ff = 4 · d_model the feed-forward block has two thirds of the parameters of an
+# encoder layer and, for short sequences, about as large a share of its FLOPs.
 
 # %%
 trace(nn.Sequential(LayerNormalization(512), FeedForwardBlock(512, 2048, 0.1)).eval(), x)

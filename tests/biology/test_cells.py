@@ -147,10 +147,10 @@ def test_a_sparse_matrix_gives_the_same_cells(tmp_path: Path, end: str) -> None:
 
 def test_faults_of_a_sparse_matrix_are_one_line(tmp_path: Path) -> None:
     path = write_sparse(tmp_path, counts(20), GENES[:-1])
-    with pytest.raises(UserError, match=r"features\.tsv has 36 names, and .* has 37 rows"):
+    with pytest.raises(UserError, match=r"features\.tsv has 36 names, but .* 37 rows"):
         next(read(path, Columns(), "cells"))
     (tmp_path / "features.tsv").unlink()
-    with pytest.raises(UserError, match=r"no features\.tsv or genes\.tsv beside it"):
+    with pytest.raises(UserError, match=r"features\.tsv or genes\.tsv is missing; put it"):
         next(read(path, Columns(), "cells"))
     with pytest.raises(UserError, match="holds cells, not sequences: use `clearhead bio cells`"):
         next(read(path, Columns(), "dna"))

@@ -51,14 +51,14 @@ def test_what_is_no_number_among_numbers_is_named(tmp_path: Path, odd: str) -> N
 def test_a_position_without_a_label_is_named(tmp_path: Path) -> None:
     labels = ["HE" * 6] * 40
     labels[5] = "HE" * 5
-    refused(write(tmp_path / "x.csv", labels), "line 7: 12 letters and 10 labels")
+    refused(write(tmp_path / "x.csv", labels), "line 7: 12 letters, but 10 labels")
 
 
 @pytest.mark.parametrize(
     ("mask", "says"),
     [
-        ("TF" * 6, r"line 2: expected a mask of 12 signs.* 1 where the label counts"),
-        ("01" * 5, "line 2: expected a mask of 12 signs"),
+        ("TF" * 6, r"line 2: expected a mask of 12 characters.* 1 where the label counts"),
+        ("01" * 5, "line 2: expected a mask of 12 characters"),
         ("0" * 12, "line 2: the mask of this record and of all others has only 0"),
     ],
 )
@@ -133,7 +133,7 @@ def test_parts_are_read_in_upper_and_lower_case(tmp_path: Path, change: Any) -> 
 @pytest.mark.parametrize("splits", [["test"], ["Valid", "test"], ["dev", "held out"]])
 def test_a_table_without_a_training_record_is_refused(tmp_path: Path, splits: list[str]) -> None:
     path = write_splits(tmp_path / "x.csv", splits)
-    refused(path, r"line 2: the split column says only .*, nowhere train; .*--split-column")
+    refused(path, r"line 2: the split column has only .*, and never train; .*--split-column")
 
 
 def test_training_on_a_table_of_folds_takes_every_record(tmp_path: Path) -> None:

@@ -400,7 +400,7 @@ def test_a_linear_model_that_does_not_fit_the_data_is_refused_before_training(
     tmp_path: Path, write: Any, length: int | None, linear: str
 ) -> None:
     data = write(tmp_path / "train.csv", 60, length=length)
-    with pytest.raises(UserError, match=f"model.linear={linear} is not for these data"):
+    with pytest.raises(UserError, match=f"model.linear={linear} does not fit these data"):
         training.resolve(values(data, {"linear": linear}))
 
 
@@ -416,7 +416,7 @@ def test_pretraining_goes_on_with_the_encoder_of_a_classifier(tmp_path: Path) ->
     aligned = write_promoters(tmp_path / "aligned.csv", 60)
     trained(tmp_path / "old26", values(aligned, run={"steps": 2}))
     wanted["model"]["path"] = str(tmp_path / "old26")
-    with pytest.raises(UserError, match="old26 takes aligned sequences alone"):
+    with pytest.raises(UserError, match="old26 needs aligned sequences, not windows"):
         training.start(training.resolve(wanted), tmp_path / "other")
 
 
@@ -475,7 +475,7 @@ def test_a_sequence_beyond_a_batch_is_refused(tmp_path: Path) -> None:
     assert len(list(predictor.predict([Record("here", "x", "ACGT" * 500)]))) == 1
     with pytest.raises(UserError, match="100,000 tokens and this model takes at most 8,190"):
         list(predictor.predict([Record("here", "x", "ACGT" * 25000)]))
-    with pytest.raises(UserError, match="10,000 tokens, each of which would be hidden once"):
+    with pytest.raises(UserError, match="10,000 tokens, and --explain runs once for each"):
         explain(predictor.loaded, "ACGT" * 2500)
 
 

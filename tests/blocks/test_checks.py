@@ -199,8 +199,8 @@ def test_features_may_be_a_number_of_numpy() -> None:
 def test_a_number_that_is_neither_features_nor_dropout_is_refused(features: float) -> None:
     for call in (lambda: block(features), lambda: ResidualConnection(features, 0.1)):
         found = refused(call)
-        assert f"the numbers are {features} and 0.1" in found and "a whole number above 1" in found
-    assert "the numbers are 12 and 2" in refused(lambda: block(12, dropout=2))
+        assert f"was given {features} and 0.1" in found and "(a whole number above 1)" in found
+    assert "was given 12 and 2" in refused(lambda: block(12, dropout=2))
 
 
 HEADS = torch.randn(2, 3, 5, 4)

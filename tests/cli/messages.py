@@ -2,7 +2,10 @@
 
 import re
 
-ENGINE = re.compile(r"clearhead: (native, (float32|int8), [^\n]+ threads?|readable, \w+: [^\n]+)\n")
+ENGINE = re.compile(
+    r"clearhead: engine: "
+    r"(native \(C\), (float32|int8), [^\n]+ threads?|readable \(PyTorch\), \w+, because [^\n]+)\n"
+)
 
 
 def without_engine(err: str) -> str:

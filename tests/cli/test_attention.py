@@ -65,8 +65,8 @@ def test_options_choose_the_picture(
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.gif", [], "give a file that ends in .html, .svg, .png, .pdf"),
-        ("a", [], "give a file that ends in .html, .svg, .png, .pdf"),
+        ("a.gif", [], "unknown file extension; give a name with .html, .svg, .png, .pdf"),
+        ("a", [], "unknown file extension; give a name with .html, .svg, .png, .pdf"),
         ("a.svg", ["--head", "1"], "--head 1 needs --layer; give both"),
         ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment applies to cross-attention"),
         ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),

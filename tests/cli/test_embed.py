@@ -95,7 +95,7 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(
         ((broken, "-o", old), "line 4: '1' (letter 2)"),
         ((tmp_path / "none.txt",), "no such file; expected a text or FASTA file"),
         ((tmp_path,), "it is a directory"),
-        ((long, "-o", tmp_path / "x.csv"), "ends with .npz or .tsv"),
+        ((long, "-o", tmp_path / "x.csv"), "unknown file extension; give a name with .npz or .tsv"),
         ((long, "--device", "abacus"), "device 'abacus' is unknown"),
     ):
         code, _, err = call("embed", "--model", model, *arguments)
@@ -115,10 +115,10 @@ def test_a_directory_without_an_encoder_is_named_with_what_it_holds(
     source = tmp_path / "lines.txt"
     source.write_text("A [MASK].\n", encoding="utf-8")
     for directory, said in (
-        (SHIPPED, "which translates and is no encoder; for it there is `clearhead translate`"),
+        (SHIPPED, "which translates and is no encoder; use `clearhead translate` with it"),
         (
             tmp_path / "gpt",
-            "which continues texts and is no encoder; for it there is `clearhead ge",
+            "which continues texts and is no encoder; use `clearhead ge",
         ),
         (tmp_path / "empty", "a model directory holds config.json, model.safetensors"),
         ("", "the name of the model is empty"),

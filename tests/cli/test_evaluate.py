@@ -161,7 +161,7 @@ def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "evaluate on what"),
+        ([], "no test set: give one with --data"),
         (["--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
         (["--data", GRAMMAR, "--hyp", "nowhere"], "cannot read nowhere"),
         (["--data", GRAMMAR, "--hyp", "short"], "short has 1 line and the test set has 6"),

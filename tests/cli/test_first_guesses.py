@@ -5,32 +5,57 @@ from typing import Any
 
 import pytest
 
+from clearhead.biology.recipe import BiologyRecipe, PretrainingRecipe
 from clearhead.cli import main
 from clearhead.cli.first_guesses import GUESSES, VERBS, advice
+from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import load_recipe
 from tests.laws.cli_options import root_command
 
-ROWS = [(verb, option, text) for verb, rows in GUESSES.items() for option, text in rows.items()]
+ROWS = [(path, option, text) for path, rows in GUESSES.items() for option, text in rows.items()]
 
 
-def options_of(verb: str) -> set[str]:
-    command: Any = root_command().commands[verb]  # type: ignore[attr-defined]
+def options_of(path: str) -> set[str]:
+    command: Any = root_command()
+    for verb in path.split():
+        command = command.commands[verb]
     return {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
 
 
-@pytest.mark.parametrize(("verb", "option", "text"), ROWS)
-def test_a_guess_is_no_option_and_its_answer_is_one(verb: str, option: str, text: str) -> None:
-    own = options_of(verb)
+def recipe_of(path: str) -> Recipe:
+    if path == "train":
+        return load_recipe("first_light")
+    return BiologyRecipe() if path.endswith(" train") else PretrainingRecipe()
+
+
+@pytest.mark.parametrize(("path", "option", "text"), ROWS)
+def test_a_guess_is_no_option_and_its_answer_is_one(path: str, option: str, text: str) -> None:
+    own = options_of(path)
     assert option not in own
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= own
 
 
 @pytest.mark.parametrize(
-    "key", sorted({key for _, _, text in ROWS for key in re.findall(r"--set ([\w.]+)=", text)})
+    ("path", "key"),
+    sorted({(path, key) for path, _, text in ROWS for key in re.findall(r"--set ([\w.]+)=", text)}),
 )
-def test_a_key_of_an_answer_is_in_the_recipe(key: str) -> None:
+def test_a_key_of_an_answer_is_in_the_recipe_of_the_command(path: str, key: str) -> None:
     section, name = key.split(".")
-    assert name in type(getattr(load_recipe("first_light"), section)).model_fields
+    assert name in type(getattr(recipe_of(path), section)).model_fields
+
+
+def test_an_option_is_looked_up_for_the_command_that_was_typed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`bio dna train` has none of the options of `train`, nor `bio dna embed` those of `embed`."""
+    for path in ("bio dna train", "bio cells pretrain", "bio protein embed", "bio cells predict"):
+        for option in [*GUESSES["train"], *GUESSES["embed"]]:
+            if option in options_of(path):
+                continue
+            assert main.run([*path.split(), "x", option, "5"]) == 2
+            err = capsys.readouterr().err
+            answer = err.partition("; write ")[2]
+            assert set(re.findall(r"--[a-z][a-z-]*", answer)) <= options_of(path), err
 
 
 @pytest.mark.parametrize(
@@ -40,6 +65,7 @@ def test_a_key_of_an_answer_is_in_the_recipe(key: str) -> None:
         (["train", "first_light", "--lr=0.1"], "write --set optimizer.peak_lr=VALUE"),
         (["translate", "--num-beams", "2", "Hello."], "write --beam-size N"),
         (["evaluate", "--beam", "2"], "write --beam-size N"),
+        (["bio", "dna", "train", "x.csv", "--epochs", "5"], "write --set run.epochs=N"),
     ],
 )
 def test_a_guess_is_answered_in_one_line(
@@ -68,7 +94,7 @@ def test_a_verb_of_other_programs_is_answered_with_the_command(
     assert out == "" and err.count("\n") == 1
     assert err.endswith(f"; write {answer}\n")
     for command in re.findall(r"clearhead ([a-z]+)", answer):
-        assert command in root_command().commands  # type: ignore[attr-defined]
+        assert command in root_command().commands
 
 
 def test_a_choice_that_does_not_exist_is_one_plain_line(

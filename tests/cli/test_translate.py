@@ -160,7 +160,7 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     ("arguments", "message"),
     [
         (["Hi", "-i", "x"], "both TEXT and --input"),
-        (["Hi", "-"], "without it standard input is read"),
+        (["Hi", "-"], "TEXT '-' is not standard input; leave TEXT out"),
         ([__file__], f"give --input {__file__} to have"),
         (["The caf\udce9 is open."], "TEXT, character 8: 0xe9 is not valid UTF-8; give the text"),
         (["Hi", "a\ud800b"], "TEXT, character 2: 0xd800 is not valid UTF-8"),

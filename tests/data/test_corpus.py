@@ -136,7 +136,7 @@ def test_a_plus_may_be_in_a_name() -> None:
         ("q.tsv", r"q\.tsv does not exist \(near names: .*p\.tsv"),
         ("p.en,p.frr", r"p\.frr does not exist \(near names: .*p\.fr"),
         ("none/p.tsv", "none/p.tsv does not exist, nor does the directory none"),
-        ("p.en", r"p\.en: cannot tell the form .* or two files as SOURCE,TARGET"),
+        ("p.en", r"p\.en: unknown file extension.* or two files as SOURCE,TARGET"),
         ("p.json", r"did you mean \.jsonl\?"),
         (".", "is a directory, expected a file"),
         ("p.en,p.fr,p.de", "expected two files as SOURCE,TARGET, found 3 names"),

@@ -61,7 +61,11 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
     [
         ("a.conll", "Tom N\nruns\n", r"line 2: 'runs' is not a word and its label"),
         ("a.conll", "\n\n", r"holds no labelled example"),
-        ("a.tsv", "words\ttags\nMKV\tHH\n", r"line 2: 3 in 'words' and 2 in 'tags'; expected one"),
+        (
+            "a.tsv",
+            "words\ttags\nMKV\tHH\n",
+            r"line 2: 'words' has 3 elements and 'tags' 2; expected one",
+        ),
         ("a.tsv", "sequence\ttags\nMKV\tHH\n", r"no column 'words' among sequence, tags"),
         ("a.tsv", "words\ttags\nMKV\t\n", r"line 2: 'tags' holds nothing, expected a list"),
         (
@@ -69,7 +73,11 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
             '{"words": 3, "tags": "a"}',
             r"holds a value of type int, expected a list",
         ),
-        ("a.jsonl", '{"words": ["a", null], "tags": "HH"}', r"holds None as number 2, not a text"),
+        (
+            "a.jsonl",
+            '{"words": ["a", null], "tags": "HH"}',
+            r"element 2 of 'words' is None; expected a string",
+        ),
         ("a.docx", "x", r"expected \.conll, \.bio, \.iob, \.txt, \.csv, \.tsv, \.jsonl"),
     ],
 )
@@ -82,7 +90,10 @@ def test_malformed_labelled_words_are_one_line(
 
 @pytest.mark.parametrize(
     ("mask", "message"),
-    [("11", "3 in 'words' and 2 in 'm'"), ("1x1", "'m' holds 'x', expected 0 .ignore. or 1")],
+    [
+        ("11", "'words' has 3 elements and 'm' 2"),
+        ("1x1", "'m' holds 'x', expected 0 .ignore. or 1"),
+    ],
 )
 def test_a_mask_has_0_or_1_for_each_word(mask: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", f"words,tags,m\nMKV,HHC,{mask}\n")

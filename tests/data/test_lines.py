@@ -52,13 +52,13 @@ def test_invalid_utf8_is_named_by_file_line_and_byte(
     good = "".join(line + "\n" for line in before).encode() + start.encode()
     with pytest.raises(UserError) as caught:
         lines_of(good + b"\xe9t\xe9\n", tmp_path_factory.mktemp("lines"), "old.txt")
-    where = f"old.txt, line {len(before) + 1}, byte {len(good)}: 0xe9"
+    where = f"old.txt, line {len(before) + 1}, byte {len(start.encode()) + 1} of the line: 0xe9"
     assert where in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_the_byte_is_counted_from_the_start_of_the_file_mark_included(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 1, byte 4: 0xff"):
+def test_the_byte_is_counted_from_the_start_of_the_line_after_the_mark(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="line 1, byte 2 of the line: 0xff"):
         lines_of(b"\xef\xbb\xbfa\xff\n", tmp_path)
 
 

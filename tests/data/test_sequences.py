@@ -44,7 +44,7 @@ def test_a_file_is_streamed(tmp_path: Path) -> None:
         ("x.csv", "id,label\na,1\n", "no column of sequences among id, label"),
         ("x.csv", "sequence,label\n,1\n", "line 2: 'sequence' is empty"),
         ("x.csv", "ACGT,1\nACGA,0\n", "the first line names the columns, such as sequence,label"),
-        ("x.doc", "", "does not tell the form"),
+        ("x.doc", "", "unknown file extension; expected .fasta"),
     ],
 )
 def test_a_fault_is_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:

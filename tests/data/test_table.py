@@ -65,7 +65,7 @@ def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) ->
         ("a.jsonl", '{"text": \n', r"line 1, column 10: not JSON"),
         ("a.jsonl", '["a", 1]\n', r"line 1: not a JSON object"),
         ("a.xlsx", "text", r"unknown file extension, expected \.csv, \.tsv, \.jsonl"),
-        ("a.csv", b"text,label\n\xe9,x\n", r"line 2, byte 11: 0xe9 is not valid UTF-8"),
+        ("a.csv", b"text,label\n\xe9,x\n", r"line 2, byte 1 of the line: 0xe9 is not valid UTF-8"),
     ],
 )
 def test_bad_files_cost_one_line(

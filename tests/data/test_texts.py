@@ -62,7 +62,7 @@ def test_what_is_no_text_is_refused_at_once(spec: str, message: str) -> None:
 
 def test_a_file_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
     texts = Texts(write(tmp_path / "latin.txt", "fine\n\ndéjà vu\n".encode("latin-1")))
-    with pytest.raises(UserError, match="line 3, byte 7: 0xe9 is not valid UTF-8"):
+    with pytest.raises(UserError, match="line 3, byte 2 of the line: 0xe9 is not valid UTF-8"):
         list(texts)
 
 

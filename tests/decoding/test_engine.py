@@ -116,7 +116,7 @@ def test_sources_are_lists_arrays_or_tensors(engine: Engine, sources: Any) -> No
     ids=repr,
 )  # fmt: skip
 def test_what_is_no_list_of_ids_is_refused_in_one_line(engine: Engine, sources: Any) -> None:
-    with pytest.raises(UserError, match=r"these are no lists of ids \(.*\); give \[\[5") as caught:
+    with pytest.raises(UserError, match=r"these are not lists of ids \(.*\); give \[\[5") as caught:
         engine.decode(sources)
     assert "\n" not in str(caught.value)
 
@@ -170,7 +170,7 @@ def test_bfloat16_gives_nearly_the_same_scores_and_leaves_the_model_in_float32(
     [
         ("int4", "precision 'int4' is unknown; give float32, bfloat16, int8 or auto"),
         ("int8", "does not compute in int8; give precision float32, or use the native engine"),
-        ("bfloat16", "does not multiply bfloat16 faster.*give precision float32"),
+        ("bfloat16", "bfloat16 is not faster than float32.*give precision float32"),
     ],
 )
 def test_a_precision_that_is_not_available_is_refused_with_the_alternative(

@@ -64,7 +64,7 @@ def test_a_moved_folder_keeps_its_progress(folder: Path, tmp_path: Path) -> None
 
 def test_a_damaged_progress_file_is_one_line(folder: Path) -> None:
     (folder / FILE).write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="your answers stay"):
+    with pytest.raises(UserError, match="your answers are kept, your progress is lost"):
         Progress.load(folder)
 
 
@@ -77,7 +77,7 @@ def test_answers_stay_when_the_progress_file_is_deleted(folder: Path) -> None:
 
 
 def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="`clearhead learn start` makes one"):
+    with pytest.raises(UserError, match="change to yours, or run `clearhead learn start`"):
         find_folder(tmp_path)
 
 

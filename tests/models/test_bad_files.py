@@ -143,7 +143,7 @@ def test_weights_of_another_size_are_refused(directory: Path) -> None:
     path = directory / "config.json"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"d_ff": 7', '"d_ff": 8'), encoding="utf-8")
-    assert "the two files are of different models" in refused(directory)
+    assert "the two files belong to different models" in refused(directory)
 
 
 def test_a_refused_file_is_left_as_it_was(directory: Path) -> None:

@@ -74,10 +74,10 @@ def test_length_one_and_the_longest_text_are_theirs(tmp_path: Path) -> None:
 
 
 def test_what_we_do_not_have_is_named(tmp_path: Path) -> None:
-    assert "asks for a module 'Dense'" in refused(
+    assert "lists the module 'Dense'" in refused(
         directory(tmp_path, {"pooling_mode": "mean"}, "Dense")
     )
-    assert "the pooling max, and ours are mean and cls" in refused(
+    assert "the pooling max, which is not supported (supported: mean, cls)" in refused(
         directory(tmp_path, {"pooling_mode": "max"})
     )
     both = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}

@@ -117,7 +117,9 @@ def test_too_long_a_prompt_is_an_error(writer: TextGenerator) -> None:
 
 def test_a_model_that_reads_is_shown_to_its_verbs(tmp_path: Path) -> None:
     bert(tmp_path, "BertForMaskedLM")
-    with pytest.raises(UserError, match=r"a bert model, which reads.*`clearhead fill-mask`"):
+    with pytest.raises(
+        UserError, match=r"a bert model, which encodes texts.*`clearhead fill-mask`"
+    ):
         TextGenerator.from_pretrained(tmp_path)
 
 

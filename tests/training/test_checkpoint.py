@@ -89,7 +89,7 @@ def test_the_checkpoint_of_another_model_is_refused(session: Session, tmp_path: 
     small = {name: torch.zeros(3) for name in ("master", "exp_avg", "exp_avg_sq")}
     tensors = small | {"adam_step": torch.tensor(1.0)}
     save_checkpoint(tmp_path / "run" / "last", session.progress, tensors)
-    with pytest.raises(UserError, match="the saved state holds 3 numbers"):
+    with pytest.raises(UserError, match="the checkpoint holds 3 parameters"):
         resume(tmp_path / "run")
 
 

@@ -115,7 +115,7 @@ def test_only_a_run_that_stops_early_says_so(
     validated_with(session, monkeypatch, [5.0, 4.0, 4.0])
     with caplog.at_level("INFO", "clearhead.train"):
         session.train()
-    said = "stopped early at step 8 of 12: no better validation in 1 (run.patience)"
+    said = "stopped early at step 8 of 12: no improvement in 1 validations (run.patience)"
     assert (said in caplog.text, "stopped early" in caplog.text) == (early, early)
 
 
@@ -128,7 +128,7 @@ def test_the_advice_for_a_run_that_stopped_early_continues_it(
     session.train()
     with caplog.at_level("INFO", "clearhead.train"):
         resume(tmp_path / "run").train()
-    assert "--set run.patience=0 would continue it" in caplog.text
+    assert "to train on, repeat the command with --set run.patience=0" in caplog.text
     again = resume(tmp_path / "run", tiny_recipe(tmp_path, patience=0, average=0))
     again.train()
     assert again.progress.step == 12

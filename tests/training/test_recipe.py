@@ -46,6 +46,7 @@ def test_overrides_come_last_and_have_yaml_values(tmp_path: Path) -> None:
         ("run.xyz=5", r"unknown key 'run\.xyz'; known are steps, "),
         ("steps=5", r"expected section\.key=value"),
         ("task=translatoin", r"no task 'translatoin', expected .*; did you mean 'translation'\?"),
+        ("task=biology", r"is of clearhead bio; use `clearhead bio dna train --resume`"),
         ("run.steps", r"expected section\.key=value"),
         ("run.steps.more=1", r"expected section\.key=value"),
         ("run.steps=many", r"run\.steps = 'many': .*integer"),

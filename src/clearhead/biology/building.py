@@ -31,7 +31,7 @@ def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> Seque
     if old.config.head == "masked":
         return old
     if old.config.length:
-        raise UserError(f"{path} takes aligned sequences alone, no windows; leave --model out")
+        raise UserError(f"{path} needs aligned sequences, not windows; give another --model")
     model = SequenceModel(ModelConfig(domain, old.config.encoder, "masked"))
     model.encoder.load_state_dict(old.encoder.state_dict())
     return model

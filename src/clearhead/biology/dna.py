@@ -55,7 +55,7 @@ def kmer_vocabulary(k: int) -> list[str]:
         UserError: k is not 3, 4, 5 or 6.
     """
     if not SMALLEST <= k <= LARGEST:
-        raise UserError(f"k={k} is not a size of k-mers here; give {SMALLEST} to {LARGEST}")
+        raise UserError(f"k={k} is not supported; give {SMALLEST} to {LARGEST}")
     return [*SPECIALS, *("".join(bases) for bases in product(BASES, repeat=k))]
 
 
@@ -68,5 +68,5 @@ def kmers(sequence: str, k: int, step: int = 1) -> list[str]:
         UserError: the sequence is shorter than k.
     """
     if len(sequence) < k:
-        raise UserError(f"the sequence has {len(sequence)} bases, fewer than k={k}; give a longer")
+        raise UserError(f"{len(sequence)} bases, fewer than k={k}; give more or a smaller tokens.k")
     return [sequence[start : start + k] for start in range(0, len(sequence) - k + 1, step)]

@@ -38,7 +38,7 @@ class MotifConfig(StackConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.motif % 2 == 0:
-            raise UserError(f"model.motif={self.motif} has no middle; give an odd number")
+            raise UserError(f"model.motif={self.motif} is even, without a center; give an odd one")
         if self.pool > 1 and not self.aligned:
             raise UserError(f"model.pool={self.pool} needs aligned sequences; give 1")
 

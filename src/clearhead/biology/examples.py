@@ -75,8 +75,8 @@ def parts_named(records: Sequence[Record]) -> list[str]:
     names = [(record.split or "").lower() for record in records]
     if set(names) & {*DEV, *TEST} and not set(names) & {*TRAIN}:
         raise UserError(
-            f"{records[0].place}: the split column says only {', '.join(sorted(set(names)))}, "
-            "nowhere train; correct it, or name another column: --split-column"
+            f"{records[0].place}: the split column has only {', '.join(sorted(set(names)))}, "
+            "and never train; correct it, or name another column: --split-column"
         )
     return names
 
@@ -131,12 +131,12 @@ def _counts(record: Record) -> bool:
     label, mask, length = record.label or "", record.mask or "1", len(record.sequence)
     if len(label) != length:
         raise UserError(
-            f"{record.place}: {length} letters and {len(label)} labels; expected one each"
+            f"{record.place}: {length} letters, but {len(label)} labels; expected one each"
         )
     if (record.mask is not None and len(mask) != length) or set(mask) - set("01"):
         raise UserError(
-            f"{record.place}: expected a mask of {length} signs, one for each letter: 1 where the "
-            "label counts, 0 where not"
+            f"{record.place}: expected a mask of {length} characters, one for each letter: 1 where "
+            "the label counts, 0 where not"
         )
     return "1" in mask
 

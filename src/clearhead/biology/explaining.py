@@ -61,7 +61,7 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     """
     config, vocabulary = loaded.config, loaded.vocabulary
     if not config.labels or config.head == "token":
-        raise UserError("only classes of whole sequences are explained; give another model")
+        raise UserError("--explain needs a model of sequence classes; give another model")
     before, after = vocabulary.edges
     ids, pieces = vocabulary.encode(sequence), vocabulary.pieces(sequence)
     if config.domain == "cells":
@@ -69,8 +69,8 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     inner = slice(before, len(ids) - after)
     if len(ids[inner]) > MOST:
         raise UserError(
-            f"the sequence has {len(ids[inner]):,} tokens, each of which would be hidden once; cut "
-            f"it to {MOST:,}"
+            f"the sequence has {len(ids[inner]):,} tokens, and --explain runs once for each; "
+            f"cut it to at most {MOST:,} tokens"
         )
     attention: Any = 0.0
     for model in loaded.models:

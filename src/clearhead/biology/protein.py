@@ -34,7 +34,7 @@ def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
     """
     config, vocabulary = loaded.config, loaded.vocabulary
     if config.head != "masked":
-        raise UserError("substitutions need a masked language model: an ESM-2, or one of pretrain")
+        raise UserError("not a masked language model; give ESM-2 or one of bio protein pretrain")
     ids, before = vocabulary.encode(sequence), vocabulary.edges[0]
     if len(ids) > config.encoder.seq_len:
         raise UserError(
@@ -65,8 +65,9 @@ def score_of(marginals: Floats, sequence: str, mutant: str) -> float:
             raise UserError(f"{part!r} is not a substitution; write A24G, several as A24G:T31S")
         position = int(match[2])
         if not 1 <= position <= len(sequence) or sequence[position - 1] != match[1]:
-            there = sequence[position - 1] if 1 <= position <= len(sequence) else "nothing"
-            raise UserError(f"{part}: the sequence has {there} at {position}, not {match[1]}")
+            there = sequence[position - 1] if 1 <= position <= len(sequence) else "missing"
+            found = f"residue {position} of {len(sequence)} is {there}, not {match[1]}"
+            raise UserError(f"{part}: {found}; positions count from 1")
         total += float(marginals[position - 1, RESIDUES.index(match[3])])
     return total
 

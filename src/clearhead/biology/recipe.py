@@ -19,7 +19,7 @@ class BiologyData(Data):
     answer: Answer = Field("auto", description="a class, a class for each position, or a number")
     sequence: str = Field("", description="column of sequences; empty: the usual names")
     label: str = Field("", description="column of labels; empty: the usual names")
-    split: str = Field("", description="column that says train, valid or test")
+    split: str = Field("", description="column of the parts: train, valid, test, or a fold")
     dev_share: float = Field(
         0.1, gt=0, lt=1, description="held out of train for validation and calibration"
     )
@@ -31,7 +31,7 @@ class Tokens(Section):
     kind: Literal["auto", "characters", "kmers", "bpe", "genes"] = "auto"
     k: int = Field(6, description="bases of a k-mer, 3 to 6")
     step: int = Field(1, gt=0, description="1: overlapping k-mers; k: cut into k-mers")
-    size: int = Field(512, ge=16, description="of a learned BPE vocabulary")
+    size: int = Field(512, ge=16, description="tokens of a learned BPE vocabulary")
 
 
 class BiologyModel(Section):
@@ -41,15 +41,19 @@ class BiologyModel(Section):
     kind: Literal["transformer", "convolution"] = Field(
         "transformer", description="convolution: the small CNN that benchmarks compare with"
     )
-    d_model: int = Field(64, gt=0)
-    layers: int = Field(2, gt=0)
-    h: int = Field(4, gt=0)
-    d_ff: int = Field(128, gt=0)
-    token_width: int = Field(16, gt=0, description="of a token before its window is read")
+    d_model: int = Field(64, gt=0, description="width of the hidden vectors")
+    layers: int = Field(2, gt=0, description="number of encoder blocks")
+    h: int = Field(4, gt=0, description="number of attention heads")
+    d_ff: int = Field(128, gt=0, description="width of the feed-forward networks")
+    token_width: int = Field(
+        16, gt=0, description="width of a token vector before its window is read"
+    )
     motif: int = Field(9, gt=0, description="tokens in the window of a motif; 1: the token alone")
-    dropout: float = Field(0.2, ge=0, lt=1)
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
-    head_dropout: float = Field(0.2, ge=0, lt=1)
+    dropout: float = Field(0.2, ge=0, lt=1, description="dropout rate")
+    attention_dropout: float = Field(
+        0.0, ge=0, lt=1, description="dropout rate of attention weights"
+    )
+    head_dropout: float = Field(0.2, ge=0, lt=1, description="dropout rate before the head")
     layout: Literal["auto", "aligned", "free"] = Field(
         "auto", description="aligned: position t means the same in every sequence"
     )
@@ -72,8 +76,8 @@ class BiologyOptimizer(Optimizer):
     """Adam with decoupled weight decay and a cosine schedule."""
 
     schedule: Shape = "cosine"
-    peak_lr: float = Field(1e-3, gt=0)
-    warmup: int = Field(50, ge=0, description="steps")
+    peak_lr: float = Field(1e-3, gt=0, description="highest learning rate")
+    warmup: int = Field(50, ge=0, description="steps until the highest learning rate")
     betas: tuple[float, float] = (0.9, 0.99)
     eps: float = Field(1e-8, gt=0)
     weight_decay: float = Field(0.02, ge=0)
@@ -85,16 +89,16 @@ class BiologyRun(Run):
     """With what concerns labelled sequences."""
 
     epochs: float = Field(20, gt=0, description="passes over the data; they decide run.steps")
-    min_steps: int = Field(400, gt=0, description="however small the data")
+    min_steps: int = Field(400, gt=0, description="fewest steps, however small the data")
     steps: int = Field(0, ge=0, description="0: as many as run.epochs gives")
-    batch_tokens: int = Field(8192, gt=0, description="the most tokens of a batch, with padding")
-    batch_texts: int = Field(64, gt=0, description="the most sequences of a batch")
+    batch_tokens: int = Field(8192, gt=0, description="largest batch in tokens, with padding")
+    batch_texts: int = Field(64, gt=0, description="largest number of sequences in a batch")
     precision: Precision = "fp32"
     eval_every: int = Field(0, ge=0, description="steps; 0: ten times in the run")
     save_every: int = Field(0, ge=0, description="steps; 0: as run.eval_every")
-    metric: Metric = Field("matthews", description="what `best` and patience go by")
+    metric: Metric = Field("matthews", description="metric that selects the best checkpoint")
     average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")
-    samples: int = Field(0, ge=0, description="wrong answers shown at each evaluation")
+    samples: int = Field(0, ge=0, description="wrong predictions that each validation shows")
     members: int = Field(1, gt=0, description="models whose probabilities are averaged")
 
 
@@ -113,7 +117,7 @@ class BiologyRecipe(Recipe):
 class Masking(Section):
     """Which tokens masked-language-model training hides."""
 
-    share: float = Field(0.15, gt=0, lt=1)
+    share: float = Field(0.15, gt=0, lt=1, description="fraction of the tokens that are masked")
     span: int = Field(0, ge=0, description="tokens masked together; 0: as the tokens overlap")
 
 
@@ -128,7 +132,9 @@ class PretrainingRun(BiologyRun):
     """What `best` goes by: the perplexity."""
 
     steps: int = Field(2000, gt=0)
-    metric: Literal["loss", "accuracy"] = Field("loss", description="what `best` goes by")
+    metric: Literal["loss", "accuracy"] = Field(
+        "loss", description="metric that selects the best checkpoint"
+    )
     average: int = Field(0, ge=0, description="snapshots averaged into the final model; 0: none")
 
 

@@ -24,7 +24,7 @@ from clearhead.training.tasks import register
 
 log = logging.getLogger("clearhead.train")
 Values = dict[str, Any]
-LINEAR = "positions is for numbers of aligned sequences, ranks for classes of cells"
+LINEAR = "positions: aligned, numbers; similarity: sequences, classes; ranks: cells, classes"
 NO_LINEAR: Values = {"model": {"linear": ""}}
 
 register("biology", BiologyRecipe, LabelledSequences)
@@ -85,7 +85,7 @@ def _checked(recipe: BiologyRecipe, parts: Parts, old: Loaded | None) -> Biology
     aligned, linear = recipe.model.layout == "aligned", recipe.model.linear
     fits = {"positions": numbers and aligned, "similarity": classes and not cells}
     if not (fits | {"ranks": classes and cells, "": True})[linear]:
-        raise UserError(f"model.linear={linear} is not for these data; leave it out ({LINEAR})")
+        raise UserError(f"model.linear={linear} does not fit these data; leave it out ({LINEAR})")
     if old and (length := old.config.length):
         first = old.vocabulary.encode(parts.train[0].sequence)
         if not aligned or len(first) != length:

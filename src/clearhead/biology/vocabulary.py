@@ -112,9 +112,10 @@ class Vocabulary:
             UserError: a letter is unknown and the vocabulary has no token for unknown ones.
         """
         unknown = self.specials.get("unk")
-        ids = [self.ids.get(piece, unknown) for piece in self.pieces(sequence)]
+        pieces = self.pieces(sequence)
+        ids = [self.ids.get(piece, unknown) for piece in pieces]
         if None in ids:
-            raise UserError("the sequence has a token that is not in the vocabulary")
+            raise UserError(f"{pieces[ids.index(None)]!r} is not in the vocabulary; correct it")
         found = [number for number in ids if number is not None]
         return [*self._edge("cls"), *found, *self._edge("sep")]
 

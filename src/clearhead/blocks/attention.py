@@ -18,9 +18,10 @@ def scaled_dot_product_attention(
 
     .. math:: \text{Attention}(Q, K, V) = \text{softmax}(Q K^T / \sqrt{d_k}) \, V
 
-    The weights measure how well the query matches each key. The dot product of two random
-    vectors of d_k elements with unit variance has standard deviation sqrt(d_k); without the
-    division the softmax saturates and its gradient vanishes (section 3.2.1, equation 1).
+    The weights measure how well the query matches each key. The dot product of two vectors of
+    d_k independent random elements with mean 0 and variance 1 has standard deviation sqrt(d_k);
+    without the division the softmax saturates and its gradient vanishes (section 3.2.1,
+    equation 1).
 
     Shape:
         Q: (..., query, d_k), K: (..., key, d_k), V: (..., key, d_v);

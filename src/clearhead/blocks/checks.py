@@ -18,8 +18,8 @@ def separate_features(*arguments: Any) -> tuple[Any, ...]:
     """The number of features among a constructor's arguments (or None), then the others.
 
     Some teaching code writes ``Encoder(features, layers)`` where other code writes
-    ``Encoder(layers)``. The features are the only whole number above 1; the arguments after
-    them move up by one, and the last becomes None.
+    ``Encoder(layers)``. The number of features is the only whole number above 1. It is taken
+    out, each later argument moves one position forward, and the last one becomes None.
 
     Raises:
         UserError: a number that is neither features nor dropout, or layers in a list, where
@@ -33,8 +33,8 @@ def separate_features(*arguments: Any) -> tuple[Any, ...]:
     if len(found) > 1 or len(numbers) - len(found) > 1:
         given = " and ".join(str(arguments[i]) for i in numbers)
         raise UserError(
-            f"the numbers are {given}; give the number of features, a whole number above 1, and "
-            "the dropout, from 0 to 1"
+            f"the constructor was given {given}; expected at most one number of features (a whole "
+            "number above 1) and one dropout rate (0 to 1)"
         )
     if not found or arguments[1] is None:
         return None, *arguments
@@ -78,8 +78,8 @@ def check_size(size: int) -> None:
 def outside(ids: Tensor, size: int) -> int | None:
     """One of the ids that are not in 0 to `size` - 1, or None.
 
-    None, too, where reading them would cost: a GPU would wait, where its own assertion names the
-    index, and a compiled graph cannot branch on values.
+    Also None on a GPU, which would have to wait and has its own assertion for an index out of
+    range, and in a compiled graph, which cannot branch on values.
     """
     if ids.device.type != "cpu" or ids.numel() == 0 or torch.compiler.is_compiling():
         return None
@@ -243,7 +243,8 @@ def check_mask(mask: Tensor | None, scores: tuple[int, ...], all_axes: bool = Fa
     without an error where the two sizes happen to be equal.
 
     Raises:
-        UserError: it does not, or lacks one of `all_axes`; both shapes are named.
+        UserError: it does not broadcast, or it has fewer axes although `all_axes` is set. The
+            message has the mask's shape and the expected one.
     """
     if mask is None:
         return

@@ -13,9 +13,10 @@ class InputEmbeddings(nn.Module):
 
     .. math:: \text{out}_t = \sqrt{d_{model}} \, E_{x_t}
 
-    The rows of E are initialised with standard deviation :math:`1/\sqrt{d_{model}}`, which a
-    tied output projection needs. The factor brings them to unit scale, the scale of the
-    sinusoids that are added next.
+    `Transformer.from_config` initialises E with standard deviation :math:`1/\sqrt{d_{model}}`,
+    which a tied output projection needs; the factor brings its elements to unit scale, about
+    that of the sinusoids that are added next. By itself this class keeps the N(0, 1) of
+    `torch.nn.Embedding`.
 
     Shape:
         x: (batch, seq_len) integer ids -> (batch, seq_len, d_model)

@@ -50,8 +50,8 @@ class EncoderBlock(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder blocks and its final norm (``nn.Identity()`` for post-norm).
 
-    In pre-norm the sum of the residual connections is never normalised; the final norm brings
-    it to unit scale. Call forms: ``Encoder(layers)`` and ``Encoder(features, layers)``.
+    In pre-norm no block normalises the residual sum, so it grows with the depth; the final norm
+    brings it to unit scale. Call forms: ``Encoder(layers)`` and ``Encoder(features, layers)``.
 
     Shape:
         x: (batch, src_len, d_model), mask: (batch, 1, 1, src_len) -> as x

@@ -11,8 +11,9 @@ class FeedForwardBlock(nn.Module):
 
     .. math:: \text{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2 \qquad (2)
 
-    Attention combines positions linearly; this network adds the nonlinear computation at
-    each position. With d_ff = 4 d_model it holds two thirds of an encoder block's parameters.
+    For given weights, attention only averages the values, which is linear; this network adds
+    the nonlinear computation at each position. With d_ff = 4 d_model it holds two thirds of
+    an encoder block's parameters.
 
     Shape:
         x: (batch, seq_len, d_model) -> (batch, seq_len, d_ff) -> (batch, seq_len, d_model)

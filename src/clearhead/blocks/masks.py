@@ -49,8 +49,9 @@ def as_boolean(mask: Tensor) -> Tensor:
     = hidden; a float mask of zeros alone is additive and hides nothing.
 
     Raises:
-        UserError: other values, such as the biases of ALiBi, or integers to be added. On a GPU,
-            which would have to wait for this check, integers other than 1 are hidden.
+        UserError: other values, such as the biases of ALiBi, or integers to be added. Integers
+            are not checked on a GPU, which would have to wait, or in a compiled graph: there
+            every integer other than 1 means hidden.
     """
     if mask.dtype == torch.bool:
         return mask

@@ -7,7 +7,7 @@ from clearhead.blocks.checks import check_features
 
 
 class LayerNormalization(nn.Module):
-    r"""Normalises each position's vector to mean 0 and deviation 1, then scales and shifts it.
+    r"""Normalises each vector to mean 0 and standard deviation 1, then scales and shifts it.
 
     .. math:: \alpha \, \frac{x - \mu}{\sigma + \epsilon} + \text{bias}
 
@@ -16,8 +16,8 @@ class LayerNormalization(nn.Module):
     ``LayerNormalization()`` has one alpha and one bias in all (the step-by-step
     guide), ``LayerNormalization(features)`` one for each feature (Part 1).
 
-    `torch.nn.LayerNorm` divides by the *biased* deviation, which is smaller by
-    :math:`\sqrt{(n - 1) / n}` for n features, and has epsilon inside the root.
+    `torch.nn.LayerNorm` divides by the *biased* standard deviation, which is smaller by the
+    factor :math:`\sqrt{(n - 1) / n}` for n features, and has epsilon inside the root.
     Without epsilon the two agree when our :math:`\alpha = \gamma \sqrt{n / (n - 1)}`,
     gamma being the weight there: the first element of [1, 0, 0, 0] becomes 1.5 here
     and 1.732 there.

@@ -15,9 +15,9 @@ class ResidualConnection(nn.Module):
 
     .. math:: x + \text{Dropout}(\text{Sublayer}(\text{Norm}(x)))
 
-    This is pre-norm, as the teaching sources write it: the sum itself is never normalised,
-    so the gradient reaches the first layer undiminished (Xiong et al. 2020). The paper's
-    figure 1 is `PostNormResidualConnection`.
+    This is pre-norm, as the teaching sources write it. No block normalises the sum itself, so
+    the gradient has an identity path through the whole stack, and training needs no warm-up
+    (Xiong et al. 2020). The paper's figure 1 is `PostNormResidualConnection`.
 
     Call forms: ``ResidualConnection(dropout)`` has a norm with one alpha and one bias in all
     (the step-by-step guide), ``ResidualConnection(features, dropout)`` with one for each

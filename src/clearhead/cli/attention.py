@@ -73,7 +73,7 @@ def _check(output: Path, kind: str, layer: int | None, head: int | None, alignme
     """Report contradictory arguments before torch is imported."""
     if output.suffix.lower().removeprefix(".") not in KINDS:
         raise UserError(
-            f"cannot write {output}: unknown suffix; give a file that ends in .{', .'.join(KINDS)}"
+            f"cannot write {output}: unknown file extension; give a name with .{', .'.join(KINDS)}"
         )
     if head is not None and layer is None:
         raise UserError(f"--head {head} needs --layer; give both")

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 Only = Annotated[
     list[str] | None,
-    typer.Option(help="Compare with this peer only; repeatable.", show_default="all"),
+    typer.Option(help="Compare with this peer only; may be repeated.", show_default="all"),
 ]
 Rounds = Annotated[int, typer.Option(min=1, help="Timed rounds, after the warm-up.")]
 Kernels = Annotated[
-    str, typer.Option(help="Instruction set of the native engine, as AVX2.", show_default="best")
+    str,
+    typer.Option(help="Instruction set of the native engine, such as AVX2.", show_default="best"),
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Save every measurement in this file.")]
 Size = Annotated[
@@ -30,8 +31,8 @@ Batch = Annotated[int, typer.Option(min=1, help="Sentences per batch.")]
 Length = Annotated[int, typer.Option(min=2, help="Tokens per sentence, EOS included.")]
 Data = Annotated[str, typer.Option(metavar="SPEC", help="A corpus: a file or grammar:SPLIT:COUNT.")]
 Lines = Annotated[int, typer.Option(min=1, help="Use the first N pairs.")]
-Batches = Annotated[list[int], typer.Option(min=1, help="Sentences per batch; repeatable.")]
-Beams = Annotated[list[int], typer.Option(min=1, help="Beam size, 1 is greedy; repeatable.")]
+Batches = Annotated[list[int], typer.Option(min=1, help="Sentences per batch; may be repeated.")]
+Beams = Annotated[list[int], typer.Option(min=1, help="Beam size, 1 is greedy; may be repeated.")]
 Seconds = Annotated[float, typer.Option(min=0, help="Training time per trainer and round.")]
 BatchTokens = Annotated[int, typer.Option(min=8, help="Positions per batch, padding included.")]
 Longest = Annotated[int, typer.Option(min=32, help="Length of the longest translation.")]

@@ -14,6 +14,7 @@ from clearhead.cli.bio_actions import (
     Explain,
     Folds,
     LabelColumn,
+    Labelled,
     Model,
     Only,
     Output,
@@ -63,7 +64,7 @@ def make_app(domain: str) -> typer.Typer:
 def _add_training(app: typer.Typer, domain: str) -> None:
     @app.command()
     def train(
-        data: Data = None,
+        data: Labelled = None,
         run_dir: RunDir = Path("runs") / f"bio-{domain}",
         model: Pretrained = "",
         sequence_column: SequenceColumn = "",
@@ -109,7 +110,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         record: RecordName = "",
         quiet: Quiet = False,
     ) -> None:
-        """Write one row per {record}: its label and the probability of every label."""
+        """Write one row per {record}: the probability of every class, a number, or labels."""
         check_output(output)
         if record and explain is None:
             raise UserError("--record names the record that --explain draws; give --explain FILE")

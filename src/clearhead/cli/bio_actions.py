@@ -21,23 +21,26 @@ if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
 GENES = 60  # of a cell in a picture
-SEQUENCES = "FASTA, FASTQ, a table (.csv, .tsv, .jsonl), perhaps with .gz."
-# What `in_words_of` puts into the help texts: the forms of data, a record, a model from elsewhere.
+SEQUENCES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rda."
+LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
+# What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
 WORDS = {
-    "dna": {"forms": SEQUENCES, "record": "sequence", "peer": "DNABERT"},
-    "protein": {"forms": SEQUENCES, "record": "sequence", "peer": "ESM-2"},
+    "dna": {"forms": SEQUENCES, "labelled": LABELLED, "record": "sequence", "peer": "DNABERT"},
+    "protein": {"forms": SEQUENCES, "labelled": LABELLED, "record": "sequence", "peer": "ESM-2"},
     "cells": {
         "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
+        "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
         "record": "cell",
         "peer": "Geneformer",
     },
 }
 Data = Annotated[str | None, typer.Argument(help="{forms}")]
+Labelled = Annotated[str | None, typer.Argument(help="{labelled}")]
 Table = Annotated[str, typer.Argument(help="Labelled {record}s, as for train.")]
 Source = Annotated[str, typer.Argument(help="{forms}")]
 Model = Annotated[Path, typer.Argument(help="Directory of a model or of a run.")]
 RunDir = Annotated[
-    Path, typer.Option("--run-dir", help="Where the run keeps everything that it makes.")
+    Path, typer.Option("--run-dir", help="Directory for checkpoints, logs and the model.")
 ]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")
@@ -47,19 +50,20 @@ ShowConfig = Annotated[
     bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
 ]
 SequenceColumn = Annotated[
-    str, typer.Option(help="Column of the {record}s.", show_default="the usual names")
+    str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
 ]
 LabelColumn = Annotated[
-    str, typer.Option(help="Column of the labels.", show_default="the usual names")
+    str, typer.Option(help="Column of labels.", show_default="label, class, target, cell_type, …")
 ]
 SplitColumn = Annotated[
-    str, typer.Option(help="Column that says train, valid or test.", show_default="split")
+    str,
+    typer.Option(help="Column of train, valid, test or folds.", show_default="split, fold, set"),
 ]
 Pretrained = Annotated[
-    str, typer.Option("--model", help="Fine-tune this model: one of ours or {peer}.")
+    str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to fine-tune.")
 ]
 Continued = Annotated[
-    str, typer.Option("--model", help="Begin with this model's encoder: one of ours or {peer}.")
+    str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
 ]
 Output = Annotated[
     Path | None,
@@ -81,7 +85,7 @@ Vectors = Annotated[
 
 Explain = Annotated[
     Path | None,
-    typer.Option(help="Draw what the answer depends on into this .svg, .png or .pdf instead."),
+    typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
 ]
 RecordName = Annotated[
     str, typer.Option(help="Name of the {record} to draw.", show_default="the first")
@@ -89,10 +93,10 @@ RecordName = Annotated[
 Folds = Annotated[
     int, typer.Option(help="Number of folds, unless the table has a column of folds.")
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="Repetitions of the learned models.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Seeds with which each neural network is trained.")]
 Similarity = Annotated[
     float,
-    typer.Option(help="Sequences that share so many of their 4-letter words stay in one fold."),
+    typer.Option(help="Keep sequences in one fold that share this fraction of 4-mers; 0: off."),
 ]
 Only = Annotated[
     list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
@@ -243,9 +247,11 @@ def train(
             recipe = training.recipe_of(run_dir, changes_of(short, changes))
             task = "pretrain" if recipe.task == "biology-masked" else "train"
             if (own := f"{recipe.data.domain} {task}") != verb:
-                raise UserError(f"{run_dir} holds a run of `clearhead bio {own}`; resume it so")
+                raise UserError(
+                    f"{run_dir} holds a run of `clearhead bio {own}`; resume it with that"
+                )
         elif "train" not in given["data"]:
-            raise UserError("train on what? give a file of sequences, or --resume")
+            raise UserError("no training data: give a file, or continue a run with --resume")
         else:
             masked = {"task": "biology-masked"} if verb.endswith("pretrain") else {}
             recipe = training.resolve(given | masked)

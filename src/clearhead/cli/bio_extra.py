@@ -67,10 +67,13 @@ def contacts(
 def delete(
     model: Model,
     data: Source,
-    gene: Annotated[str, typer.Option(help="As the data call it.")],
+    gene: Annotated[str, typer.Option(help="Name of the gene, as in the data.")],
     output: Output = None,
 ) -> None:
-    """Delete a gene in silico; writes how far each cell's vector moves, 0 for no effect."""
+    """Delete a gene in silico in every cell that expresses it.
+
+    Writes 1 - cosine of the cell's vectors before and after; 0 means no effect.
+    """
     check_output(output)
     from clearhead.biology.cells import deletion_shifts
 

@@ -29,7 +29,7 @@ Input = Annotated[
 TopK = Annotated[int, typer.Option(help="Labels of each text, likeliest first; 0 means all.")]
 Words = Annotated[
     Literal["none", "simple", "first", "max", "average"],
-    typer.Option(help="For a token classifier: how tokens become words and groups; none: tokens."),
+    typer.Option(help="How tokens are merged into words and entities; none: one row per token."),
 ]
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="Tab-separated columns, or one JSON list per text.")

@@ -10,7 +10,7 @@ from clearhead.cli.options import Threads
 from clearhead.errors import UserError
 
 app = typer.Typer(
-    help="Comparisons with Keras, RNNs and other widths; every value is computed now.",
+    help="Comparisons with Keras, RNNs and other widths; every value is measured in this run.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -24,7 +24,7 @@ Quick = Annotated[
 ]
 Data = Annotated[
     str | None,
-    typer.Option(metavar="SPEC", help="Another corpus to translate, such as Tatoeba's file."),
+    typer.Option(metavar="SPEC", help="An additional corpus to translate, such as Tatoeba's."),
 ]
 MISSED = 1
 
@@ -88,12 +88,12 @@ Peer = Annotated[
     Literal[
         "torch", "fast", "native", "keras", "transformers", "minilm", "ctranslate2", "onnx", "all"
     ],
-    typer.Argument(help="Library to compare with; fast: our own fast leaf operations."),
+    typer.Argument(help="Library to compare with; fast: clearhead's fast leaf operations."),
 ]
 
 
 def verify(peer: Peer = "all", format: Format = "text", threads: Threads = None) -> None:
-    """Compare our results with those of other libraries: largest difference, and its bound.
+    """Compare clearhead's results with other libraries: largest difference, and its bound.
 
     Exit code 1 if a bound is exceeded.
     """

@@ -24,7 +24,7 @@ Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its n
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help=".npz or .tsv, whole or not at all.",
+        "--output", "-o", help="A .npz or .tsv file, written completely or not at all.",
         show_default="TSV to stdout", callback=or_stdout,
     ),
 ]  # fmt: skip
@@ -34,13 +34,16 @@ Format = Annotated[
 Pooling = Annotated[
     Literal["auto", "mean", "inner", "cls", "none"],
     typer.Option(
-        help="Of a text's tokens: the mean, the mean without special tokens, the first, "
-        "or all; auto: as the directory says, else mean."
+        help="Vector of a text: the mean of its tokens; inner: without special tokens; cls: the "
+        "first token; none: every token; auto: the model's setting, or mean."
     ),
 ]
 Normalise = Annotated[
     bool | None,
-    typer.Option(help="Scale every vector to length 1.", show_default="as the directory says"),
+    typer.Option(
+        help="Scale every vector to length 1.",
+        show_default="the model's setting with --pooling auto, else off",
+    ),
 ]
 
 
@@ -90,6 +93,5 @@ def _check(file: str, output: Path | None) -> None:
     check_output(output)
     if output.suffix not in (".npz", ".tsv") and not is_special(output):
         raise UserError(
-            f"cannot write {output}: {output.suffix or 'no ending'} is unknown; give a name that "
-            "ends with .npz or .tsv"
+            f"cannot write {output}: unknown file extension; give a name with .npz or .tsv"
         )

@@ -87,10 +87,11 @@ def evaluate(
     threads: Threads = None,
     engine: Engine = "auto",
 ) -> None:
-    """Score a translator with BLEU and chrF; on the grammar corpus also by kind of error.
+    """Score a translator with BLEU and chrF.
 
-    The translations are saved in a file. With --hypotheses, an existing file is scored; then
-    --model is used only for the alignment error rate on the grammar corpus.
+    On the grammar corpus also exact match by phenomenon and construction. The translations are
+    saved in a file. With --hypotheses, an existing file is scored; then --model is used only for
+    the alignment error rate on the grammar corpus.
     """
     spec = _check(data, hypotheses, output)
     from clearhead.evaluation.evaluation import Subject
@@ -135,7 +136,7 @@ def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> st
         )
     if data is None:
         raise UserError(
-            "evaluate on what? give a test set with --data, for example "
+            "no test set: give one with --data, for example "
             "--data test.tsv, --data test.en,test.fr or --data grammar:test:1000"
         )
     return data

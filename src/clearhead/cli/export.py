@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from clearhead.export.exporting import Target
 
 
-To = Annotated[
-    Literal["ctranslate2", "onnx", "huggingface"], typer.Option(help="The engine to export to.")
-]
+To = Annotated[Literal["ctranslate2", "onnx", "huggingface"], typer.Option(help="Target format.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="A new directory.", show_default="MODEL.ENGINE"),
@@ -22,7 +20,8 @@ Output = Annotated[
 Precision = Annotated[
     str | None,
     typer.Option(
-        help="Precision of the weights: float32, bfloat16, float16; CTranslate2 also int8.",
+        help="Precision of the weights: float32; ctranslate2 and huggingface also bfloat16 and "
+        "float16; ctranslate2 also int8 and int8_float32, int8_float16, int8_bfloat16.",
         show_default="float32",
     ),
 ]
@@ -33,7 +32,7 @@ Source = Annotated[
     str, typer.Argument(help="A directory with pytorch_model.bin, or a name on the hub.")
 ]
 NewDirectory = Annotated[
-    Path, typer.Option("--output", "-o", help="A new directory, whole or not at all.")
+    Path, typer.Option("--output", "-o", help="A new directory, written completely or not at all.")
 ]
 
 
@@ -51,7 +50,7 @@ def export(
     target = find_target(to)
     precision = check_precision(target, precision)
     if sentences < 0:
-        raise UserError(f"sentences={sentences} is not a number of sentences; give 0 or more")
+        raise UserError(f"--sentences {sentences} is negative; give 0 or more")
     from clearhead.decoding.precision import use_threads
     from clearhead.export.exporting import check_free
     from clearhead.export.exporting import export as write
@@ -85,7 +84,10 @@ def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
 
 
 def convert(source: Source, output: NewDirectory) -> None:
-    """Read a BERT, GPT-2, ESM-2 or Marian from a pickle, tensors alone, and write safetensors."""
+    """Convert pickled weights of BERT, GPT-2, ESM-2 or Marian to safetensors.
+
+    A pickle that holds more than tensors is refused.
+    """
     from clearhead.export.exporting import new_directory
     from clearhead.pretrained.pickled import convert as write
 

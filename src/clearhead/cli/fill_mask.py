@@ -12,13 +12,11 @@ from clearhead.errors import UserError
 
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="With a mask each; without it, lines of stdin."),
+    typer.Argument(metavar="[TEXT]...", help="Texts with a mask; without TEXT, lines of stdin."),
 ]
 Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its name on the hub.")]
 TopK = Annotated[int, typer.Option(help="Candidates for each mask, likeliest first.")]
-Target = Annotated[
-    list[str] | None, typer.Option(help="Only these words; may be given several times.")
-]
+Target = Annotated[list[str] | None, typer.Option(help="Only these words; may be repeated.")]
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="A table, or one JSON list per text.")
 ]

@@ -5,17 +5,15 @@ from collections.abc import Mapping
 _STEPS = "--steps N (optimizer steps; a step is a batch of run.batch_tokens tokens)"
 _RUN_DIR = "--run-dir DIRECTORY"
 _PRECISION = "--set run.precision=bf16 or fp32"
+_DOMAINS = ("dna", "protein", "cells")
+_FILE = "the file as an argument"
+_DIRECTORY = "the directory of the model as the first argument"
 
 TRAIN = {
-    "--epochs": _STEPS,
-    "--num-epochs": _STEPS,
-    "--max-epochs": _STEPS,
-    "--max-steps": _STEPS,
-    "--num-steps": _STEPS,
-    "--output-dir": _RUN_DIR,
-    "--out": _RUN_DIR,
-    "--save-dir": _RUN_DIR,
-    "--dir": _RUN_DIR,
+    **dict.fromkeys(
+        ("--epochs", "--num-epochs", "--max-epochs", "--max-steps", "--num-steps"), _STEPS
+    ),
+    **dict.fromkeys(("--output-dir", "--out", "--save-dir", "--dir"), _RUN_DIR),
     "--lr": "--set optimizer.peak_lr=VALUE",
     "--learning-rate": "--set optimizer.peak_lr=VALUE",
     "--warmup": "--set optimizer.warmup=STEPS",
@@ -28,34 +26,24 @@ TRAIN = {
     "--layers": "--set model.encoder_layers=N --set model.decoder_layers=N",
     "--heads": "--set model.h=N",
     "--vocab-size": "--set vocabulary.size=N",
-    "--train": "--data CORPUS",
-    "--train-data": "--data CORPUS",
-    "--input": "--data CORPUS",
-    "--dev": "--set data.dev=CORPUS",
-    "--valid": "--set data.dev=CORPUS",
-    "--valid-data": "--set data.dev=CORPUS",
-    "--config": "the file as argument: clearhead train FILE.yaml",
-    "--recipe": "the recipe as argument: clearhead train NAME",
+    **dict.fromkeys(("--train", "--train-data", "--input"), "--data CORPUS"),
+    **dict.fromkeys(("--dev", "--valid", "--valid-data"), "--set data.dev=CORPUS"),
+    "--config": "the file as an argument: clearhead train FILE.yaml",
+    "--recipe": "the recipe as an argument: clearhead train NAME",
     "--model": "--set model.path=DIRECTORY (the weights to start from)",
-    "--precision": _PRECISION,
-    "--fp16": _PRECISION,
-    "--bf16": _PRECISION,
+    **dict.fromkeys(("--precision", "--fp16", "--bf16"), _PRECISION),
     "--threads": "--set run.threads=N",
     "--patience": "--set run.patience=N",
     "--continue": "--resume --run-dir DIRECTORY",
     "--gpu": "--device cuda",
 }
 _MODEL = {
-    "--model-path": "--model DIRECTORY",
-    "--model-dir": "--model DIRECTORY",
-    "--checkpoint": "--model DIRECTORY",
+    **dict.fromkeys(("--model-path", "--model-dir", "--checkpoint"), "--model DIRECTORY"),
     "--gpu": "--device cuda",
     "--cpu": "--device cpu",
 }
 _SEARCH = {
-    "--beam": "--beam-size N",
-    "--beams": "--beam-size N",
-    "--num-beams": "--beam-size N",
+    **dict.fromkeys(("--beam", "--beams", "--num-beams"), "--beam-size N"),
     "--lenpen": "--length-penalty VALUE",
     "--normalize": "--length-penalty VALUE",
     "--batch-size": "--batch-tokens N (tokens, not sentences)",
@@ -83,14 +71,35 @@ EVALUATE = {
 }
 GENERATE = {
     **_MODEL,
-    "--prompt": "the prompt as argument: clearhead generate 'Once upon a time'",
+    "--prompt": "the prompt as an argument: clearhead generate 'Once upon a time'",
     "--max-length": "--max-new-tokens N",
     "--max-tokens": "--max-new-tokens N",
-    "--n": "--samples N",
-    "--num-samples": "--samples N",
-    "--num-return-sequences": "--samples N",
-    "--do-sample": "nothing: sampling is the default, and --greedy switches it off",
+    **dict.fromkeys(("--n", "--num-samples", "--num-return-sequences"), "--samples N"),
+    "--do-sample": "nothing in its place: sampling is the default, and --greedy turns it off",
 }
+_BIO_TRAIN = {
+    "--epochs": "--set run.epochs=N",
+    "--num-epochs": "--set run.epochs=N",
+    "--steps": "--set run.steps=N",
+    "--max-steps": "--set run.steps=N",
+    "--output-dir": _RUN_DIR,
+    "--out": _RUN_DIR,
+    "--lr": "--set optimizer.peak_lr=VALUE",
+    "--learning-rate": "--set optimizer.peak_lr=VALUE",
+    "--batch-size": "--set run.batch_texts=N",
+    "--seed": "--set run.seed=N",
+    "--dropout": "--set model.dropout=RATE",
+    "--layers": "--set model.layers=N",
+    **dict.fromkeys(("--train", "--data", "--input"), _FILE),
+    "--gpu": "--set run.device=cuda",
+    "--device": "--set run.device=DEVICE",
+}
+_BIO_PRETRAIN = {
+    **_BIO_TRAIN,
+    "--epochs": "--set run.steps=N",
+    "--num-epochs": "--set run.steps=N",
+}
+_BIO_USE = {"--checkpoint": _DIRECTORY, "--model": _DIRECTORY, "--input": _FILE, "--data": _FILE}
 GUESSES: Mapping[str, Mapping[str, str]] = {
     "train": TRAIN,
     "translate": TRANSLATE,
@@ -99,8 +108,10 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
     "embed": _MODEL,
     "classify": _MODEL,
     "fill-mask": _MODEL,
+    **{f"bio {domain} train": _BIO_TRAIN for domain in _DOMAINS},
+    **{f"bio {domain} pretrain": _BIO_PRETRAIN for domain in _DOMAINS},
+    **{f"bio {domain} {verb}": _BIO_USE for domain in _DOMAINS for verb in ("predict", "embed")},
 }
-
 
 VERBS = {
     "help": "clearhead --help",
@@ -124,6 +135,6 @@ def command_for(verb: str) -> str:
     return 'clearhead translate "TEXT"' if " " in verb.strip() else VERBS.get(verb, "")
 
 
-def advice(verb: str, option: str) -> str:
-    """What to write instead of an option that the verb does not have; empty if unknown."""
-    return GUESSES.get(verb, {}).get(option, "")
+def advice(path: str, option: str) -> str:
+    """What to write instead of an option that `clearhead PATH` lacks; empty if unknown."""
+    return GUESSES.get(path, {}).get(option, "")

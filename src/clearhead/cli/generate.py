@@ -11,7 +11,7 @@ from clearhead.cli.options import Device, Engine, Output, Precision, Quiet, Thre
 from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 
-HINT = "Type the beginning of a text, Enter continues it, Ctrl-D ends."
+HINT = "Type the beginning of a text and press Enter to continue it; press Ctrl-D to quit."
 
 Texts = Annotated[
     list[str] | None,
@@ -20,7 +20,7 @@ Texts = Annotated[
 Model = Annotated[
     str, typer.Option(help="Directory of a GPT-2 or of a training run, or a name on the hub.")
 ]
-Input = Annotated[Path | None, typer.Option("--input", "-i", help="A prompt a line of this file.")]
+Input = Annotated[Path | None, typer.Option("--input", "-i", help="Read prompts from this file.")]
 MaxNewTokens = Annotated[int, typer.Option(help="Maximum length of a continuation, in tokens.")]
 Temperature = Annotated[
     float,
@@ -30,22 +30,20 @@ TopK = Annotated[int, typer.Option(help="Only the K likeliest tokens; 0 allows a
 TopP = Annotated[
     float, typer.Option(help="Only the likeliest tokens that add up to this probability.")
 ]
-MinP = Annotated[float, typer.Option(help="Only tokens this many times as likely as the best.")]
+MinP = Annotated[float, typer.Option(help="Minimum probability relative to the best; 0: off.")]
 Penalty = Annotated[
     float, typer.Option(help="Above 1: tokens that are already in the text become less likely.")
 ]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Same seed, same text; the next text has the next.", show_default="random"),
+    typer.Option(help="Random seed; texts use SEED, SEED + 1, …", show_default="random"),
 ]
-Stop = Annotated[
-    list[str] | None, typer.Option(help="End before this string; may be given several times.")
-]
+Stop = Annotated[list[str] | None, typer.Option(help="End before this string; may be repeated.")]
 Samples = Annotated[int, typer.Option(help="Continuations of each prompt.")]
 Echo = Annotated[bool, typer.Option(help="Show the prompt before its continuation.")]
 Format = Annotated[
-    Literal["text", "jsonl"], typer.Option(help="Text, or a JSON object a continuation.")
+    Literal["text", "jsonl"], typer.Option(help="Text, or one JSON object per continuation.")
 ]
 BatchSize = Annotated[int, typer.Option(help="Texts generated in parallel, unless streamed.")]
 Stream = Annotated[
@@ -82,7 +80,7 @@ def generate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Continue PROMPT, or each line of a file or of standard input; a blank line: a new text."""
+    """Continue PROMPT or lines of a file or stdin; a blank line starts a text without a prompt."""
     _check(prompt, input, output, samples, batch_size)
     from clearhead.decoding.engine import SamplingOptions
     from clearhead.pipelines.generation import ContinuationWriter

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clearhead.learn.session import Session
 
 app = typer.Typer(
-    help="Learn the Transformer: exercises cut from this library's source, and a grader.",
+    help="Exercises and a grader; without a command: check a file whenever it is saved.",
     rich_markup_mode=None,
 )
 dev = typer.Typer(help="For authors of exercises.", no_args_is_help=True, rich_markup_mode=None)
@@ -22,13 +22,15 @@ app.add_typer(dev, name="dev")
 
 Name = Annotated[str, typer.Argument(help="An exercise; `clearhead learn list` shows them.")]
 Page = typer.Option("--output", "-o", help="The page to write.", callback=only_file)
-Json = Annotated[bool, typer.Option("--json", help="Print Exercism's results schema.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON in Exercism's format.")
+]
 FAILED = 1  # the exit code of a check that did not pass
 
 
 @app.callback(invoke_without_command=True)
 def watch(context: typer.Context) -> None:
-    """Learn the Transformer: without a verb, check an exercise whenever its file is saved."""
+    """Without a command, check an exercise whenever its file is saved."""
     if context.invoked_subcommand is not None:
         return
     from clearhead.learn.client import Grader
@@ -125,13 +127,15 @@ def reset(name: Name) -> None:
     from clearhead.learn.folder import reset as reset_file
 
     backup = reset_file(_session().folder, _exercise(name))
-    print(f"{name} is as at the start; your answer is in {backup}" if backup else "nothing changed")
+    print(f"{name} is restored; your answer is saved in {backup}" if backup else "nothing changed")
 
 
 @app.command()
 def solution(
     name: Name,
-    spoil: Annotated[bool, typer.Option("--spoil", help="Before it has been passed.")] = False,
+    spoil: Annotated[
+        bool, typer.Option("--spoil", help="Show it before it has been passed.")
+    ] = False,
 ) -> None:
     """Print the solution: the library's own source."""
     print(_session().solution(_exercise(name), spoil), end="")
@@ -175,7 +179,7 @@ def certificate(
     name: Annotated[str, typer.Option(help="Your name, to appear on the page.")] = "",
     output: Annotated[Path, Page] = Path("certificate.html"),
 ) -> None:
-    """Write a page with what your blocks translate."""
+    """Write a page with a translation by your own blocks, and your progress."""
     from clearhead.files import atomic_write
     from clearhead.learn import pages
 
@@ -193,7 +197,7 @@ def grade(
         Path, typer.Option("--output", "-o", help="The table.", callback=only_file)
     ] = Path("grades.csv"),
     json: Annotated[
-        Path | None, typer.Option(help="A folder for one results.json a submission (Exercism).")
+        Path | None, typer.Option(help="Also write Exercism results: FOLDER/STUDENT/EXERCISE.json.")
     ] = None,
     gradescope: Annotated[Path | None, typer.Option(help="Gradescope's results.json.")] = None,
     classroom: Annotated[Path | None, typer.Option(help="GitHub Classroom's results.")] = None,
@@ -225,7 +229,7 @@ def grade(
 def dev_check(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or subjects.")] = None,
 ) -> None:
-    """Prove that exercises fail, solutions pass, and each wrong variant is recognised."""
+    """Check that unsolved exercises fail, solutions pass, and known mistakes are recognised."""
     from clearhead.learn.dev import check_course
 
     problems, lines = check_course(names or [])

@@ -37,6 +37,7 @@ from clearhead.errors import UserError
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+VERSION = "Show the version and exit."
 STDOUT = 1  # its file descriptor
 LONGEST = 1000  # characters of an error
 NO_COMMAND = re.compile(r"""(No such command (['"])(.*?)\2)(\. Did you mean .*)?""")
@@ -81,10 +82,10 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def clearhead(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help=VERSION)
     ] = False,
 ) -> None:
-    """The Transformer you can read is the Transformer you run."""
+    """Train, run and inspect Transformers: a translator, and models such as BERT and ESM-2."""
 
 
 def main() -> None:
@@ -206,7 +207,7 @@ def _complain_about_usage(error: typer.TyperException, arguments: Sequence[str])
     context = getattr(error, "ctx", None)
     path = context.command_path if context else _verb(arguments)
     option = getattr(error, "option_name", None)
-    if option and (instead := advice(path.rpartition(" ")[2], option)):
+    if option and (instead := advice(path.removeprefix("clearhead "), option)):
         return _complain(f"No such option: {option}; write {instead}")
     message = error.format_message().rstrip(".").replace("Value error, ", "").replace("\n\t", " ")
     unknown = NO_COMMAND.fullmatch(message)

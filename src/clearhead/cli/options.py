@@ -36,19 +36,19 @@ CheckCopies = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write this file, complete or not at all.", callback=or_stdout
+        "--output", "-o", help="Output file, written completely or not at all.", callback=or_stdout
     ),
 ]
 Truncate = Annotated[
-    bool, typer.Option("--truncate", help="Truncate a text that is too long, instead of refusing.")
+    bool, typer.Option("--truncate", help="Truncate texts that are too long, instead of an error.")
 ]
 
 # The search
 BeamSize = Annotated[int, typer.Option(help="Hypotheses per sentence; 1 is greedy and fastest.")]
 LengthPenalty = Annotated[
-    float, typer.Option(help="A in score / length^A, by which hypotheses are ranked.")
+    float, typer.Option(help="Rank by score / length^PENALTY; larger favours longer translations.")
 ]
-BatchTokens = Annotated[int, typer.Option(help="Source tokens times beam size in one batch.")]
+BatchTokens = Annotated[int, typer.Option(help="Maximum sentences × beam size × longest source.")]
 
 # The computation
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]
@@ -59,6 +59,6 @@ Engine = Annotated[
 ]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option(help="Number format of the computation; auto is the fastest, often int8."),
+    typer.Option(help="Number format; auto: the fastest on a CPU (often int8), float32 on a GPU."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Only errors on standard error.")]

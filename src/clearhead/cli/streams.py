@@ -36,7 +36,7 @@ def check_texts(
     for text in texts or ():
         if text == "-":
             raise UserError(
-                f"{name} is taken as it stands, - too; without it standard input is read"
+                f"{name} '-' is not standard input; leave {name} out to read it, or give --input -"
             )
         if os.path.isfile(text):  # unlike Path.is_file, it accepts names of any length
             raise UserError(
@@ -180,8 +180,8 @@ def warnings_on_stderr(quiet: bool) -> Iterator[None]:
     `quiet` leaves errors only.
     """
     logger = logging.getLogger("clearhead")
-    for name in ("clearhead.decoding.choice", "clearhead.translation.translator"):
-        logging.getLogger(name).setLevel(logging.INFO)
+    for name in ("decoding.choice", "translation.translator", "learn.swap"):
+        logging.getLogger(f"clearhead.{name}").setLevel(logging.INFO)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     handler.setLevel(logging.ERROR if quiet else logging.INFO)

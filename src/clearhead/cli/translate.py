@@ -28,7 +28,7 @@ WITH_BLOCKS = {
     "no_repeat_ngram", "max_length", "with_blocks", "quiet",
 }  # fmt: skip
 ALWAYS = {"device": "cpu", "engine": "readable", "check_copies": False}
-HINT = "Type English, Enter translates, Ctrl-D ends."
+HINT = "Type a sentence and press Enter to translate it; press Ctrl-D to quit."
 
 Texts = Annotated[
     list[str] | None,
@@ -63,24 +63,24 @@ Alignments = Annotated[
 ]
 AlignmentLayer = Annotated[
     int | None,
-    typer.Option(help="The decoder layer they come from.", show_default="the last but one"),
+    typer.Option(help="Decoder layer of --alignments.", show_default="the last but one"),
 ]
 NoRepeat = Annotated[int, typer.Option(help="Never repeat an n-gram of this size; 0: allow.")]
 MaxLength = Annotated[
     int | None,
-    typer.Option(help="Longest translation, in tokens.", show_default="twice the source and 20"),
+    typer.Option(help="Maximum length in tokens.", show_default="twice the source length, plus 20"),
 ]
 Split = Annotated[bool, typer.Option(help="Translate a line sentence by sentence.")]
 LongInput = Annotated[
     Literal["split", "refuse"],
-    typer.Option(help="What to do with a sentence that the model has no positions for."),
+    typer.Option(help="Split a sentence longer than the model's maximum, or stop with an error."),
 ]
 With = Annotated[
     list[str] | None,
     typer.Option(
         "--with",
         metavar="FILE:CLASS",
-        help="Translate with your own block, filled with the shipped weights; repeat for more.",
+        help="Translate with your own block, loaded with the model's weights; may be repeated.",
     ),
 ]
 
@@ -113,7 +113,7 @@ def translate(
     with_blocks: With = None,
     quiet: Quiet = False,
 ) -> None:
-    """Translate English into French: TEXT, a file, or standard input; blank lines stay blank."""
+    """Translate English into French, or the languages of --model; blank lines stay blank."""
     _check(text, input, output, None if alignments else alignment_layer)
     if with_blocks:
         _check_with(context)

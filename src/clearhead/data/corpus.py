@@ -71,8 +71,8 @@ def _open_one(path: Path, source_lang: str, target_lang: str) -> Pairs:
         near = difflib.get_close_matches(extension, READERS, n=1, cutoff=0.5)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UserError(
-            f"{path}: cannot tell the form from the name, expected {', '.join(READERS)}{hint}, "
-            "each perhaps with .gz, or two files as SOURCE,TARGET"
+            f"{path}: unknown file extension, expected {', '.join(READERS)}{hint}, "
+            "each also with .gz, or two files as SOURCE,TARGET"
         )
     return READERS[extension](path, source_lang, target_lang)
 

@@ -73,7 +73,7 @@ def clusters(sequences: Sequence[str], similarity: float) -> Ints:
         UserError: `similarity` is not between 0 and 1.
     """
     if not 0 < similarity <= 1:
-        raise UserError(f"--similarity {similarity} is not a share of words; give 0.1 to 1")
+        raise UserError(f"--similarity {similarity} is not a fraction; give 0 (off) to 1")
     words = [_words(sequence) for sequence in sequences]
     order = sorted(range(len(sequences)), key=lambda i: -len(words[i]))
     found = np.zeros(len(sequences), dtype=np.int64)

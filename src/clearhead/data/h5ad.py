@@ -45,8 +45,8 @@ def read_cell(text: str) -> tuple[list[str], Floats]:
             number = 0.0
         if not name or name in found or not 0 < number < np.inf:
             raise UserError(
-                f"{part[:40]!r} is no gene of a cell; expected GENE:VALUE pairs, each gene once, "
-                "its value a number above 0"
+                f"{part[:40]!r} is not a GENE:VALUE pair; expected each gene once, with a "
+                "value above 0"
             )
         found[name] = number
     return list(found), np.array(list(found.values()))
@@ -93,7 +93,7 @@ def _open(path: str | Path) -> Any:
     except ImportError as error:
         raise UserError(f"{path}: .h5ad needs anndata: pip install 'clearhead[bio]'") from error
     if str(path).endswith(".gz"):
-        raise UserError(f"{path}: .h5ad is compressed inside; decompress it with gunzip first")
+        raise UserError(f"{path}: .h5ad.gz cannot be read; decompress it with gunzip first")
     try:
         with warnings.catch_warnings():  # of older forms, and of names that are checked here
             warnings.simplefilter("ignore")
@@ -254,9 +254,9 @@ def _names(path: Path, usual: tuple[str, ...], count: int, what: str) -> list[st
     every = [path.parent / f"{name}{end}" for name in usual for end in ("", ".gz")]
     found = next((file for file in every if file.exists()), None)
     if found is None:
-        raise UserError(f"{path}: there is no {' or '.join(usual)} beside it, perhaps with .gz")
+        raise UserError(f"{path}: {' or '.join(usual)} is missing; put it in the same directory")
     names = [line.split("\t")[0].strip() for line in read_lines(found)]
     names = [name for name in names if name]
     if len(names) != count:
-        raise UserError(f"{found} has {len(names)} names, and {path} has {count} {what}")
+        raise UserError(f"{found} has {len(names)} names, but {path} {count} {what}; correct it")
     return names

@@ -107,7 +107,7 @@ def read_labelled_words(path: str | Path, columns: Columns | None = None) -> lis
         return _not_empty([_from_row(row, names) for row in read_table(path)], path)
     raise UserError(
         f"{path}: unknown file extension, expected {', '.join((*CONLL, *KINDS))}, "
-        "each perhaps with .gz"
+        "each also with .gz"
     )
 
 
@@ -159,7 +159,9 @@ def _parts(row: Row, name: str) -> list[str]:
     values = [str(v) if isinstance(v, int) else v for v in _values(row, name)]
     for number, value in enumerate(values, start=1):
         if not isinstance(value, str) or is_blank(value):
-            raise UserError(f"{row.place}: {name!r} holds {value!r} as number {number}, not a text")
+            raise UserError(
+                f"{row.place}: element {number} of {name!r} is {value!r}; expected a string"
+            )
     return values
 
 
@@ -172,8 +174,8 @@ def _counts(row: Row, name: str, value: Any) -> bool:
 def _agree(row: Row, one: str, first: list[str], other: str, second: list[Any]) -> None:
     if len(first) != len(second):
         raise UserError(
-            f"{row.place}: {len(first)} in {one!r} and {len(second)} in {other!r}; expected one "
-            "for each"
+            f"{row.place}: {one!r} has {len(first)} elements and {other!r} {len(second)}; expected "
+            "one for each word"
         )
 
 

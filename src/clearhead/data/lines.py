@@ -34,21 +34,16 @@ def read_lines(path: str | Path) -> Iterator[str]:
         UserError: the file cannot be read, is not UTF-8 (with line and byte), or has a line
             of more than MOST_LINE bytes.
     """
-    offset = 0
     with open_binary(path) as stream:
         for number, raw in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), start=1):
             if len(raw) > MOST_LINE:
                 raise too_long(f"{path}, line {number}")
-            start = offset
-            offset += len(raw)
             if number == 1:
                 refuse_utf16(path, raw)
-                if raw.startswith(UTF8_BOM):
-                    raw = raw.removeprefix(UTF8_BOM)
-                    start += len(UTF8_BOM)
+                raw = raw.removeprefix(UTF8_BOM)
                 if not raw:
                     return
-            yield _decode(_without_end(raw), path, number, start)
+            yield _decode(_without_end(raw), path, number)
 
 
 def too_long(place: str) -> UserError:
@@ -97,12 +92,12 @@ def _without_end(raw: bytes) -> bytes:
     return raw[:-1] if raw.endswith(b"\n") else raw
 
 
-def _decode(raw: bytes, path: str | Path, number: int, start: int) -> str:
+def _decode(raw: bytes, path: str | Path, number: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path}, line {number}, byte {start + error.start}: "
+            f"{path}, line {number}, byte {error.start + 1} of the line: "
             f"0x{raw[error.start]:02x} is not valid UTF-8; save the file as UTF-8 "
             f"(for example: iconv -f LATIN1 -t UTF-8)"
         ) from None

@@ -93,8 +93,8 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
         found = _from_r(path)
     else:
         raise UserError(
-            f"{path}: the name does not tell the form; expected one of "
-            f"{', '.join((*ENDINGS, *READS, *KINDS, *R_DATA))}, perhaps with .gz"
+            f"{path}: unknown file extension; expected {', '.join((*ENDINGS, *READS, *KINDS))}, "
+            f"each also with .gz, or {', '.join(R_DATA)}; cells also as .h5ad or .mtx"
         )
     return distinct(found, path)
 

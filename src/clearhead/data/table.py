@@ -39,7 +39,7 @@ def read_table(path: str | Path) -> Iterator[Row]:
     kind = kind_of(path)
     if kind not in KINDS:
         raise UserError(
-            f"{path}: unknown file extension, expected {', '.join(KINDS)}, each perhaps with .gz"
+            f"{path}: unknown file extension, expected {', '.join(KINDS)}, each also with .gz"
         )
     return _objects(path) if kind == ".jsonl" else _lines(path, kind)
 

@@ -116,7 +116,7 @@ class UncachedCausalSteps:
 def native_causal_engine(
     model: Gpt, int8: bool = False, threads: int | None = None
 ) -> CausalEngine:
-    """An engine with a packed copy of the weights as they are now."""
+    """An engine with a prepacked copy of the current weights."""
     begin = partial(NativeCausalSteps, native_model(model, int8), threads or default_threads())
     return CausalEngine(model.config, torch.device("cpu"), begin)
 

@@ -25,7 +25,8 @@ class Request:
     """What was requested; `threads` None means all cores.
 
     Raises:
-        UserError: an engine, a precision, a device or a number of threads that there is not.
+        UserError: an unknown engine or precision, a device that is not a string, or an impossible
+            number of threads.
     """
 
     engine: EngineName = "auto"
@@ -103,9 +104,10 @@ def missing_library() -> str:
 def log_native(request: Request, threads: int) -> None:
     """One line: the engine, its precision, its kernels and threads."""
     precision = "int8" if request.int8 else "float32"
-    logger.info("native, %s, %s, %s", precision, kernel_names()[0], counted(threads, "thread"))
+    kernels = kernel_names()[0]
+    logger.info("engine: native (C), %s, %s, %s", precision, kernels, counted(threads, "thread"))
 
 
 def log_readable(precision: str, reason: str) -> None:
     """One line: the engine, its precision and why it is not the native one."""
-    logger.info("readable, %s: %s", precision, reason)
+    logger.info("engine: readable (PyTorch), %s, because %s", precision, reason)

@@ -9,7 +9,8 @@ from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 
 MOST_BEAMS = 1024
-# Below this temperature a token whose logit is 0.01 lower has a probability of e^-100.
+# At the lowest temperature, a token whose logit is 0.01 below the largest has at most e^-100 of the
+# largest probability.
 COLDEST, HOTTEST = 1e-4, 1e4
 
 
@@ -148,7 +149,7 @@ class Hypothesis:
 
     @property
     def per_token(self) -> float:
-        """The mean log-probability of its tokens, EOS token included."""
+        """The score per token; the EOS token counts, even if the hypothesis is unfinished."""
         return self.score / (len(self.ids) + 1)
 
     @property
@@ -193,12 +194,12 @@ def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> list[li
     """The sources as lists: at least an EOS token each, and a position for every token.
 
     Raises:
-        UserError: a source is no list, array or tensor of ids, or, by number, empty or too long.
+        UserError: a source is not a list, array or tensor of ids, or is empty or too long.
     """
     try:
         found = [[*map(index, s.tolist() if hasattr(s, "tolist") else s)] for s in sources]
     except TypeError as error:
-        raise UserError(f"these are no lists of ids ({error}); give [[5, 6, 2]]") from error
+        raise UserError(f"these are not lists of ids ({error}); give [[5, 6, 2]]") from error
     for number, source in enumerate(found):
         if not len(source):
             raise UserError(f"source {number} is empty; expected ids that end with the EOS token")

@@ -62,8 +62,8 @@ def cross_attention_heads(
             src = padded([sources[i] for i in batch], config.pad_id, device)
             tgt = padded([[config.bos_id, *targets[i]] for i in batch], config.pad_id, device)
             src_mask = padding_mask(src, config.pad_id)
-            # Padding follows a target, where no token of it attends; to mask it as well would
-            # be wrong for Marian, whose BOS token is the padding token.
+            # Padding follows the target, so the look-ahead mask already hides it from all target
+            # tokens. A padding mask would also hide Marian's BOS token, its padding token.
             tgt_mask = look_ahead_mask(tgt.shape[1], device)
             model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
             weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)

@@ -18,7 +18,7 @@ ONLY_A_ROW = 12  # rows up to which float16 weights are faster than float32
 
 
 class NativeEngine:
-    """A packed model and a search over its output; implements `Engine`.
+    """A model with prepacked weights and a search over its output; implements `Engine`.
 
     `threads` batches are decoded in parallel, one core each.
     """

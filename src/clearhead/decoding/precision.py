@@ -36,8 +36,8 @@ def in_precision(model: Model, precision: Precision) -> Model:
     device = next(model.parameters()).device
     if not multiplies_bfloat16(device):
         raise UserError(
-            f"this {device.type} does not multiply bfloat16 faster than float32, and it is less "
-            "exact; give precision float32"
+            f"bfloat16 is not faster than float32 on this device ({device.type}), only less exact; "
+            "give precision float32"
         )
     model = copy.deepcopy(model)
     for parameter in model.parameters():

@@ -27,11 +27,12 @@ from clearhead.decoding.engine import SamplingOptions
 
 
 def repetition_penalty(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
-    r"""Tokens that the text already contains become less probable (Keskar et al. 2019).
+    r"""Tokens that the text already contains become less probable (after Keskar et al. 2019).
 
     .. math:: z_i / \theta \text{ if } z_i > 0 \text{ else } z_i \, \theta
 
-    for every token of the prompt or of what was written. `seen`: (rows, vocab), True = contained.
+    for every token of the prompt or of what was written. Keskar et al. always divide; the product
+    for negative logits is that of `transformers`. `seen`: (rows, vocab), True = contained.
     """
     penalised = torch.where(logits < 0, logits * penalty, logits / penalty)
     return torch.where(seen, penalised, logits)

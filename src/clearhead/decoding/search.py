@@ -13,9 +13,9 @@ from clearhead.models.config import TransformerConfig
 class Constraints:
     """The bans that hold for every search.
 
-    The padding and BOS tokens are never written, the EOS token not before `min_length` tokens,
-    and no n-gram of the size `no_repeat_ngram` is repeated. If that leaves no token at all, the
-    EOS token is allowed.
+    Never written: the padding token, the BOS token, the EOS token before `min_length` tokens, and
+    any token that would repeat an n-gram of size `no_repeat_ngram`. If the ban on n-grams leaves
+    no token, the EOS token is allowed, even before `min_length`.
     """
 
     def __init__(self, config: TransformerConfig, options: DecodingOptions) -> None:

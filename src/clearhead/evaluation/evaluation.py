@@ -77,7 +77,7 @@ def _alignment(examples: Examples, translator: "Translator") -> "AlignmentErrors
         return None
 
 
-ROWS = {"input": "the row that has read the word", "output": "the row that predicts the word"}
+ROWS = {"input": "the step whose input is the word", "output": "the step that predicts it"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _sections(subject: Subject, evaluation: Evaluation) -> Iterator[str]:
         yield ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in subject.system.items())
     yield from _score_lines(evaluation.scores)
     if evaluation.as_papers is not None:
-        yield "\nas papers score: BLEU of text that is lower-cased and Moses-tokenised"
+        yield "\nas in papers: BLEU of lower-cased, Moses-tokenised text"
         yield _score_line(evaluation.as_papers)
     if evaluation.comparison is not None:
         yield f"\nagainst {subject.against}, paired bootstrap, ± is half a 95 % interval"
@@ -204,6 +204,6 @@ def _alignment_lines(found: "AlignmentErrors") -> Iterator[str]:
     best = found.best
     head = f"layer {best.layer}, head {best.head}, {ROWS[best.rows]}"
     yield f"\n  best: {100 * best.error:.1f} %, {head}"
-    yield f"  one link for each target word cannot do better than {100 * found.floor:.1f} %"
+    yield f"  lower bound with one link for each target word: {100 * found.floor:.1f} %"
     if found.skipped:
         yield f"  {found.skipped:,} sentences left out: longer than the model's positions"

@@ -81,7 +81,10 @@ def evaluate_labelled(
             ConfusionMatrix.of(labels, *counted_pairs(examples, predicted)), loss, None
         )
     if "token" not in heads:
-        raise UserError(f"{directory} has no classifier; fine-tune it first: clearhead train …")
+        raise UserError(
+            f"{directory} has no classifier; fine-tune it first: clearhead train classification or "
+            "clearhead train tagging"
+        )
     words = read_words(columns if isinstance(columns, WordData) else WordData(), spec)
     check_labels(words, labels)
     examples = shortened(encode_words(words, labels, tokenizer), longest)

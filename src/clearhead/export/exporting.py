@@ -115,7 +115,7 @@ def _require(packages: tuple[str, ...], purpose: str) -> None:
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise UserError(
-            f"{purpose} needs {' and '.join(missing)}, which is not installed; "
+            f"{purpose} needs {' and '.join(missing)}: not installed; install with: "
             "pip install 'clearhead[export]'"
         )
 

@@ -24,8 +24,8 @@ def fused_normalize(x: Tensor, alpha: Tensor, bias: Tensor, eps: float) -> Tenso
 
     The kernel divides by :math:`\sqrt{\sigma_b^2 + \epsilon'}` with the biased standard
     deviation :math:`\sigma_b`. Since :math:`\sigma = \sigma_b \sqrt{n / (n - 1)}`, the factor
-    moves into alpha, and :math:`\epsilon' = \epsilon^2` makes the two roots agree where sigma is
-    far from epsilon (the relative difference is at most epsilon / sigma).
+    moves into alpha, and :math:`\epsilon' = \epsilon^2` makes the two denominators agree where
+    sigma is much larger than epsilon (the relative difference is at most epsilon / sigma).
 
     Shape:
         x: (..., features) -> the same
@@ -45,9 +45,11 @@ def kernel_attention(
 ) -> tuple[Tensor, Tensor]:
     """`MultiHeadAttentionBlock.attention` of one block, by `F.scaled_dot_product_attention`.
 
-    On a GPU the kernel (FlashAttention, Dao et al. 2022) walks over the keys in blocks that fit
-    into the chip's own memory and keeps a running softmax; the weights never exist. On a CPU
-    its backward pass is several times slower than the formula's, so there the formula stays.
+    On a GPU torch chooses a fused kernel. It processes the keys in blocks that fit into on-chip
+    memory and updates the softmax from block to block, so the weight matrix is never stored as a
+    whole: the method of FlashAttention (Dao et al. 2022). (That kernel itself takes no mask; with
+    a mask, torch uses another one of the same kind.) On a CPU the backward pass of torch's kernel
+    is several times slower than the formula's, so there the formula stays.
 
     While the block keeps its attention scores, or if its dropout is not `nn.Dropout`, the
     formula is computed. Otherwise the second result is empty.

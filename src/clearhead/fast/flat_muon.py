@@ -81,8 +81,8 @@ def orthogonalize(stack: Tensor, rounds: int = 5) -> Tensor:
     .. math::  X \leftarrow a X + (b A + c A^2) X, \quad A = X X^T
 
     maps every singular value :math:`s` to :math:`a s + b s^3 + c s^5` and keeps the singular
-    vectors (Newton-Schulz). Five rounds bring every value above a thousandth between 0.7 and
-    1.2, near enough for a direction; bfloat16 is exact enough for it where it is fast.
+    vectors (Newton-Schulz). Five rounds bring every value above 0.002 to between 0.68 and 1.21,
+    near enough to 1 for a direction; bfloat16 is exact enough for it where it is fast.
 
     Shape: (n, rows, columns) -> the same
     """

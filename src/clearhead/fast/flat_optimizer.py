@@ -2,8 +2,9 @@
 
 Parameters become views of one flat buffer and gradients of another: clipping is one norm, the
 update one fused kernel, a checkpoint a few tensors. In bfloat16 the buffer is a rounded copy
-of float32 master weights, so that steps too small for bfloat16's 8 bits still add up
-(Micikevicius et al. 2018). `FlatMuon` is another optimizer on the same vector.
+of float32 master weights, so that steps too small for bfloat16's 8 bits of precision still add up
+(the method of Micikevicius et al. 2018, who use float16). `FlatMuon` is another optimizer on the
+same vector.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,8 +22,8 @@ PIECE = 2**18  # elements that are converted at a time: 1 MB of float32, which s
 def rounded_buffers(model: nn.Module) -> Iterator[Tensor]:
     """The buffers that take the parameters' data type.
 
-    Not the frequencies of rotary positions: multiplied by a position, what bfloat16 rounds
-    off them is a wrong angle.
+    The frequencies of rotary positions are excluded: their rounding error, multiplied by the
+    position, would make the angle wrong.
     """
     for module in model.modules():
         if not isinstance(module, RotaryPositions):
@@ -33,8 +34,8 @@ class FlatAdam:
     """Adam (Kingma and Ba 2015) with decoupled weight decay, for the whole model at once.
 
     `grad_norm` of a step is measured before clipping. A step whose gradient is not finite changes
-    nothing and returns False. A subclass gives the parameters `apart`, which come first in the
-    vector, a rule of its own in `_update`.
+    nothing and returns False. The parameters `apart` come first in the vector. Adam does not
+    update them: a subclass does, in `_update`.
     """
 
     def __init__(
@@ -118,14 +119,14 @@ class FlatAdam:
         """
         if foreign := sorted(state.keys() ^ self.state().keys()):
             raise UserError(
-                f"the saved state is of another optimizer: {', '.join(foreign)} is in one of the "
-                "two only; go on with the optimizer.name that the run was started with"
+                f"the checkpoint was written by another optimizer ({', '.join(foreign)} occurs in "
+                "one of the two only); resume with the optimizer.name of the run"
             )
         found, expected = state["master"].numel(), self.master.numel()
         if found != expected:
             raise UserError(
-                f"the saved state holds {found} numbers, the model {expected}; "
-                "go on with the sizes that the run was started with"
+                f"the checkpoint holds {found} parameters, but the model has {expected}; "
+                "resume with the model sizes of the run"
             )
         self.master.copy_(state["master"])
         names = {"step": "adam_step", "exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}

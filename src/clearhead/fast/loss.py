@@ -46,7 +46,7 @@ def projected_cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Gradients are computed in the forward pass, while a chunk is in the cache."""
+    """Gradients are computed in the forward pass: only one chunk of logits exists at a time."""
 
     @staticmethod
     def forward(
@@ -63,7 +63,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             loss = loss + (1 - smoothing) * chunk_nll + smoothing * even
             if grads is not None:
                 grads.add(probabilities, x, y, weight, smoothing)
-            del probabilities  # before the next chunk asks for as much
+            del probabilities  # before the next chunk allocates as much
         if grads is not None:
             ctx.save_for_backward(*grads.finish(hidden, vocabulary, smoothing))
         ctx.mark_non_differentiable(nll)

@@ -20,7 +20,8 @@ def multiplies_bfloat16(device: torch.device) -> bool:
 def cpu_multiplies_bfloat16() -> bool:
     """Whether this CPU has instructions for bfloat16 and they are faster than those for float32.
 
-    So they are on Zen 4 and with AMX; Intel's AVX512-BF16 without AMX takes 1.7 times as long.
+    This is true of Zen 4 and of processors with AMX. With Intel's AVX512-BF16 but without AMX, a
+    product in bfloat16 takes 1.7 times as long as in float32.
     """
     ask = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # not every torch has it
     if ask is None or not ask():

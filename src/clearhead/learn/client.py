@@ -75,7 +75,7 @@ class Grader:
             self._ready = bool(self._line(START_SECONDS))
         if not self._ready:
             self.close()
-            raise UserError("the grading process did not start; try `python -c 'import torch'`")
+            raise UserError("no grading process; check that `python -c 'import torch'` works")
 
     def _line(self, seconds: float) -> str:
         """The next line of the process; empty if it has ended, or is ended after so long."""

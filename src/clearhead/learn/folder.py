@@ -46,7 +46,7 @@ class Progress:
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(
                 f"cannot read {path}: {error}; delete it and run `clearhead learn start "
-                f"{folder}` (your answers stay)"
+                f"{folder}` (your answers are kept, your progress is lost)"
             ) from error
 
     def save(self, folder: Path) -> None:
@@ -69,7 +69,7 @@ def find_folder(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder
-    raise UserError(f"{start} is not in a folder of exercises; `clearhead learn start` makes one")
+    raise UserError(f"{start}: no exercises; change to yours, or run `clearhead learn start`")
 
 
 @dataclass(frozen=True)

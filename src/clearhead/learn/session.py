@@ -56,8 +56,8 @@ class Session:
         """
         if exercise.name not in self.progress.passed and not spoil:
             raise UserError(
-                f"{exercise.name} has not been passed; `clearhead learn hint {exercise.name}` "
-                "helps, --spoil shows the solution all the same"
+                f"{exercise.name} has not been passed yet; get a hint with `clearhead learn hint "
+                f"{exercise.name}`, or show the solution anyway with --spoil"
             )
         return solution_text(exercise)
 

@@ -36,7 +36,7 @@ class BertConfig(StackConfig):
 
 
 class BertEmbeddings(nn.Module):
-    """Word, segment and position, each a learned vector; their sum, normalised.
+    """Token, segment and position embeddings, each a learned vector: their sum, normalised.
 
     Shape:
         ids, segments: (batch, seq_len) -> (batch, seq_len, d_model)
@@ -93,7 +93,7 @@ class Bert(nn.Module):
         self.config = config
         self.embeddings = BertEmbeddings(config)
         layers = stack(config, lambda: PostNormResidualConnection(config.dropout, config.norm()))
-        self.encoder = Encoder(layers, nn.Identity())  # post-norm: no last norm
+        self.encoder = Encoder(layers, nn.Identity())  # post-norm: no final norm
         self.heads = self._heads(config)
 
     def forward(
@@ -131,7 +131,7 @@ class Bert(nn.Module):
 
 
 def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:
-    r"""The mean over the tokens that are no padding.
+    r"""The mean over the tokens that are not padding.
 
     .. math:: \frac{\sum_t m_t x_t}{\sum_t m_t}
 

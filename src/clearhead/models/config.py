@@ -18,6 +18,7 @@ LAYERS = 1024  # the deepest Transformer that was published has 1,000 (DeepNet, 
 POSITIONS = 2**24
 MOST = 2**31 - 1  # what an int32 of the native engine holds
 SMALL = 10**7  # elements: such a model is built, and the check of its tensors says more
+DIFFERENT = "the two files belong to different models; copy the model directory again"
 # Where the system does not report its memory.
 UNKNOWN_MEMORY = 2**40
 FORMAT_VERSION = 1
@@ -92,7 +93,7 @@ def check_file_size(config: Sized, size: int, origin: str) -> None:
     if config.parameters > max(size, SMALL):
         raise UserError(
             f"{origin} has {size:,} bytes and config.json says {config.parameters:,} parameters; "
-            "the two files are of different models"
+            + DIFFERENT
         )
 
 

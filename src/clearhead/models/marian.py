@@ -61,7 +61,7 @@ class MarianConfig(TransformerConfig):
 
 
 class Marian(Transformer):
-    """Encoder and decoder as in the paper's figure 1: post-norm, so without last norms.
+    """Encoder and decoder as in the paper's figure 1: post-norm, so without final norms.
 
     It is used as any other `Transformer`. The projection shares the target's embedding matrix;
     its bias is called ``final_logits_bias`` in the files of the hub.

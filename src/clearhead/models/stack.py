@@ -103,7 +103,8 @@ def choose_heads(
 def initialize_normal(model: nn.Module, std: float) -> None:
     """N(0, std²) for matrices and embeddings, 0 for biases; norms stay the identity.
 
-    Source: the GPT-2 paper, section 2.3.
+    Source: Radford et al. 2018, section 4.1, with std = 0.02. The code of BERT and of GPT-2 has the
+    same value.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
@@ -113,9 +114,12 @@ def initialize_normal(model: nn.Module, std: float) -> None:
 
 
 def shrink_what_is_added(model: nn.Module, std: float, layers: int) -> None:
-    """Scale the output matrices of all sublayers by 1 / sqrt(2 · layers), their number.
+    """Draw the output matrices of all sublayers anew, with std / sqrt(2 · layers).
 
-    So the residual sum of pre-norm, which is never normalised, does not grow with the depth.
+    There are 2 · layers sublayers, so at initialisation the variance of what they add to the
+    residual stream does not grow with the depth.
+
+    Source: the GPT-2 paper, section 2.3.
     """
     for name, parameter in model.named_parameters():
         if name.endswith(("w_o.weight", "linear_2.weight")):

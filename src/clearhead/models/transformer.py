@@ -172,13 +172,13 @@ def build_transformer(  # noqa: PLR0913 - the sources' signature
     dropout: float = 0.1,
     d_ff: int = 2048,
 ) -> Transformer:
-    """A Transformer with the call of the teaching sources; the defaults are the base sizes.
+    """A Transformer with the call of the teaching sources.
 
-    The sizes are those of the paper's base model (table 3). Unlike there, each sublayer is
-    pre-norm, ``x + Dropout(Sublayer(Norm(x)))``, with a final norm in both stacks, as the sources
-    write it; each norm has one alpha and one bias for each feature; dropout also applies to
-    attention weights and inside the feed-forward networks; and the three embedding matrices are
-    separate. For post-norm, as in the paper's figure 1, use
+    The default sizes are those of the paper's base model (table 3). Unlike the paper, each sublayer
+    is pre-norm, ``x + Dropout(Sublayer(Norm(x)))``, with a final norm in both stacks, as the
+    sources write it; each norm has one alpha and one bias for each feature; dropout also applies
+    to attention weights and inside the feed-forward networks; and the three embedding matrices
+    are separate. For post-norm, as in the paper's figure 1, use
     ``Transformer.from_config(TransformerConfig(..., norm="post"))``.
 
         model = build_transformer(8000, 8000, 100, 100)

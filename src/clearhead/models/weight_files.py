@@ -64,14 +64,14 @@ def _array(tensor: Mapping[str, Any]) -> NDArray[Any]:
     if tensor["dtype"] != "BF16":
         kind = {"F16": np.float16, "F32": np.float32, "F64": np.float64}.get(tensor["dtype"])
         if kind is None:
-            raise ValueError(f"its numbers are of type {tensor['dtype']}, expected floats")
+            raise ValueError(f"its elements are of type {tensor['dtype']}, expected floats")
         return np.frombuffer(tensor["data"], kind).reshape(tensor["shape"])
     bits = np.frombuffer(tensor["data"], np.uint16).astype(np.uint32) << 16
     return bits.view(np.float32).reshape(tensor["shape"])
 
 
 def refuse_foreign(path: Path) -> None:
-    """Say what a file is that was offered as weights.
+    """Refuse a file that cannot be weights, and name its kind.
 
     Raises:
         UserError: it cannot be read or is of a kind that is never loaded.
@@ -106,7 +106,7 @@ def refuse_pickles(directory: Path) -> None:
 
 
 def damaged(path: Path, error: Exception) -> UserError:
-    """The error for a file that breaks off or is no safetensors file at all."""
+    """The error for a file that is truncated or not a safetensors file."""
     return UserError(
         f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
     )

@@ -13,7 +13,7 @@ from clearhead.errors import UserError
 from clearhead.fast.dropout import CheapDropout
 from clearhead.files import atomic_save, atomic_write, verify_checksum
 from clearhead.models.architecture import Uninitialized
-from clearhead.models.config import Sized, check_file_size
+from clearhead.models.config import DIFFERENT, Sized, check_file_size
 from clearhead.models.weight_files import (
     NO_FLOATS,
     UNSET_CHECKSUM,
@@ -26,7 +26,6 @@ from clearhead.models.weight_files import (
 )
 
 Shapes = dict[str, tuple[int, ...]]
-DIFFERENT = "the two files are of different models"
 ADVICE = (
     "it could not be loaded again, so make both agree, for example by "
     "model.config = dataclasses.replace(model.config, encoder_layers=4)"
@@ -46,10 +45,10 @@ def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | No
 
 
 def check_described(model: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Refuse to save a model that differs from what its configuration describes; returns that one.
+    """Refuse to save a model that differs from the one that its configuration describes.
 
-    `build` makes a model of the configuration, as loading does. A model that has parts of other
-    classes is not compared: they are given again when it is loaded.
+    Returns the described model. `build` makes a model of the configuration, as loading does. A
+    model that has parts of other classes is not compared: they are given again when it is loaded.
 
     Raises:
         UserError: it has low-rank matrices, or a parameter is missing, unexpected, shared or of
@@ -120,7 +119,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
 
 
 def refuse_a_file(directory: Path) -> None:
-    """Say what a file is that was offered as a model directory."""
+    """Refuse a file given in place of a model directory, and name its kind."""
     if directory.is_file():
         what = foreign(directory) or "a file"
         raise UserError(
@@ -161,7 +160,9 @@ def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> N
 
 
 def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
-    """Weights with NaN or infinity give NaN for every text; integers lack their scale.
+    """Refuse weights with NaN or infinity, and integer (quantized) weights.
+
+    The former give NaN for every text; the scale of the latter is not in the file.
 
     Raises:
         UserError: names the first such tensor.

@@ -222,5 +222,5 @@ def _check_finite(name: str, array: NDArray[Any]) -> None:
 def _contradiction(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> UserError:
     return UserError(
         f"{name} has shape {found}, config.json says {wanted}; "
-        "the two files are of different models"
+        "the two files belong to different models; copy the model directory again"
     )

@@ -61,9 +61,8 @@ class SentenceSettings:
                 found["normalise"] = True
             elif kind != "Transformer":
                 raise UserError(
-                    f"{directory / MODULES} asks for a module {kind!r}, and ours are Transformer, "
-                    "Pooling and Normalize; give another model, or remove the file and choose "
-                    "--pooling yourself"
+                    f"{directory / MODULES} lists the module {kind!r}, which is not supported "
+                    "(Transformer, Pooling, Normalize are); give another model, or set --pooling"
                 )
         lengths = directory / LENGTHS
         limit = read_json(lengths).get("max_seq_length") if lengths.is_file() else None
@@ -90,8 +89,8 @@ def _pooling(path: Path) -> str:
     ]  # fmt: skip
     if len(modes) != 1 or modes[0] not in OURS:
         raise UserError(
-            f"{path} asks for the pooling {' and '.join(map(str, modes)) or 'none'}, and ours are "
-            "mean and cls; choose --pooling yourself"
+            f"{path} specifies the pooling {' and '.join(map(str, modes)) or 'none'}, which is not "
+            "supported (supported: mean, cls); set --pooling"
         )
     return OURS[modes[0]]
 

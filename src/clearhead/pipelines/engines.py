@@ -39,8 +39,8 @@ KINDS = {
     "clearhead-transformer": ("translates", "`clearhead translate`"),
     "marian": ("translates", "`clearhead translate`"),
     "gpt2": ("continues texts", "`clearhead generate`"),
-    "bert": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
-    "esm": ("reads", "`clearhead fill-mask`, `embed` or `classify`"),
+    "bert": ("encodes texts", "`clearhead fill-mask`, `embed` or `classify`"),
+    "esm": ("encodes sequences", "`clearhead fill-mask`, `embed` or `classify`"),
 }
 
 
@@ -56,7 +56,7 @@ def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str
     if kind in KINDS and kind not in wanted:
         does, verbs = KINDS[kind]
         raise UserError(
-            f"{directory} holds a {kind} model, which {does} and {fails}; for it there is {verbs}; "
+            f"{directory} holds a {kind} model, which {does} and {fails}; use {verbs} with it; "
             f"{needed}"
         )
     family_of(raw, str(path))

@@ -139,7 +139,7 @@ def _fill(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
     own, names = dict(model.named_parameters()), names_of_trained(model)
     for name in sorted(names.keys() ^ tensors.keys()):
         kind = "lacks" if name in names else "holds, beyond what its settings say,"
-        raise UserError(f"{origin} {kind} {name}; its files are of different adapters")
+        raise UserError(f"{origin} {kind} {name}; its files belong to different adapters")
     for theirs, ours in names.items():
         if tensors[theirs].shape != own[ours].shape:
             raise UserError(

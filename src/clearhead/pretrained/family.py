@@ -130,6 +130,6 @@ class Family:
         for key, allowed in self.fixed.items():
             if key in raw and raw[key] not in allowed:
                 raise UserError(
-                    f"this {self.model_type} model has {key}={raw[key]!r}, but ours supports only "
-                    f"{' or '.join(map(repr, allowed))}; give another model"
+                    f"this {self.model_type} model has {key}={raw[key]!r}, but clearhead supports "
+                    f"only {' or '.join(map(repr, allowed))}; give another model"
                 )

@@ -221,7 +221,7 @@ def _only(tensors: Mapping[str, Tensor], names: list[str], origin: str) -> Tenso
         if not torch.equal(tensors[first], tensors[name]):
             raise UserError(
                 f"{origin}: {first} and {name} differ, but this model has one matrix for both; "
-                "the file is of a model that does not tie them"
+                "give a model that ties them"
             )
     return tensors[first]
 
@@ -231,7 +231,7 @@ def _refuse(faults: Mapping[str, list[str]], origin: str) -> None:
     if found:
         raise UserError(
             f"{origin} does not fit its config.json; {'; '.join(found)}; "
-            "the two files are of different models"
+            "the two files belong to different models; copy the model directory again"
         )
 
 

@@ -72,7 +72,7 @@ class MarianFamily(Family):
             if both[0] != both[1]:
                 raise UserError(
                     f"this marian model has encoder_{key}={both[0]} and decoder_{key}="
-                    f"{both[1]}, but ours has one for both; give another model"
+                    f"{both[1]}, but clearhead has one for both; give another model"
                 )
         return super().read(raw, held)
 

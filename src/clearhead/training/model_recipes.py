@@ -23,7 +23,7 @@ class TranslationData(Data):
         0.0,
         ge=0,
         le=1,
-        description="fraction of the pairs that get synthetic names, which teach copying",
+        description="fraction of the pairs that get synthetic names, to train the copying of names",
     )
     input_forms: float = Field(
         0.0, ge=0, le=1, description="fraction of the pairs in other forms: lower case, lists, …"
@@ -66,7 +66,7 @@ class TranslationModel(Section):
         True, description="source, target and projection share one embedding matrix"
     )
     seq_len: int = Field(512, gt=1, description="number of positions: the longest sentence")
-    path: str | None = Field(None, description="directory of a model whose weights to start from")
+    path: str | None = Field(None, description="directory of a model to start from")
 
 
 class TranslationOptimizer(Optimizer):
@@ -86,7 +86,7 @@ class TranslationOptimizer(Optimizer):
 class TranslationRun(Run):
     """With the settings for sentence pairs."""
 
-    window: int = Field(20000, gt=0, description="pairs sorted by length together")
+    window: int = Field(20000, gt=0, description="number of pairs sorted by length at a time")
     metric: Literal["bleu", "loss"] = Field(
         "bleu", description="metric that selects the best checkpoint"
     )

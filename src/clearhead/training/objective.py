@@ -107,9 +107,10 @@ def make_objective(
     length_multiple: int = 1,
     token_loss: TokenLoss = fused_cross_entropy,
 ) -> TranslationObjective:
-    """Teacher forcing, or R-Drop if its weight `r_drop` is above 0.
+    """Label-smoothed cross-entropy, or R-Drop if its weight `r_drop` is above 0.
 
-    Source and target are padded to multiples of `length_multiple`.
+    Both use teacher forcing; R-Drop ignores `token_loss`. Source and target are padded to multiples
+    of `length_multiple`.
     """
     loss = partial(translation_loss, smoothing=smoothing, token_loss=token_loss)
     if r_drop:

@@ -133,6 +133,8 @@ def built_in_recipes() -> list[str]:
 def _kind(task: object, origin: str) -> type[Recipe]:
     if isinstance(task, str) and task in RECIPES:
         return RECIPES[task]
+    if str(task).startswith("biology"):
+        raise UserError(f"{origin} is of clearhead bio; use `clearhead bio dna train --resume`")
     near = difflib.get_close_matches(str(task), RECIPES, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise UserError(f"{origin}: there is no task {task!r}, expected {', '.join(RECIPES)}{hint}")
@@ -256,7 +258,8 @@ def _explain(error: ValidationError, kind: type[Recipe]) -> str:
     if first["type"] != "extra_forbidden":
         given = repr(first["input"])
         given = given if len(given) <= MAX_SHOWN else f"{given[:MAX_SHOWN]}…"
-        return f"{path} = {given}: {first['msg'].lower()}"
+        message = first["msg"].removeprefix("Value error, ")
+        return f"{path} = {given}: {message[:1].lower()}{message[1:]}"
     known = _keys_beside([str(part) for part in first["loc"]], kind)
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"

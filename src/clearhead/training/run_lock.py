@@ -99,7 +99,7 @@ def _acquire(root: Path) -> _Held:
                     f"{root} is in use by {_holder(path)}; wait until it ends, stop it, "
                     "or choose another --run-dir"
                 ) from None
-            log.warning("%s cannot be locked (%s): train in it once at a time", root, error)
+            log.warning("%s cannot be locked (%s); start no second training in it", root, error)
         if _is_same(file, path):  # else its last holder has just removed it
             break
         file.close()

@@ -69,7 +69,7 @@ class Session:
         self._introduce()
         if self._finished() and self.progress.averaged_at == self.progress.step:
             more = "run.patience=0" if self._stalled() else f"run.steps={2 * self.progress.step}"
-            log.info("this run is finished; --set %s would continue it", more)
+            log.info("this run is finished; to train on, repeat the command with --set %s", more)
             return
         with self.reporter, StopRequest() as stop:
             if self._validation_is_due():  # the run was killed before its result was saved
@@ -115,7 +115,7 @@ class Session:
         """Average, and save that this was done, so that it is done once."""
         if self._stalled():
             log.info(
-                "stopped early at step %d of %d: no better validation in %d (run.patience)",
+                "stopped early at step %d of %d: no improvement in %d validations (run.patience)",
                 self.progress.step,
                 self.recipe.run.steps,
                 self.recipe.run.patience,

@@ -189,8 +189,7 @@ def _is_marian(directory: Path) -> bool:
     kind = read_json(directory / "config.json").get("model_type")
     if kind in OTHERS:
         raise UserError(
-            f"{directory} holds a {kind} model, which cannot translate; for it there is "
-            f"{OTHERS[kind]}"
+            f"{directory} holds a {kind} model, which cannot translate; use {OTHERS[kind]} with it"
         )
     return bool(kind == "marian")
 

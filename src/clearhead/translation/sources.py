@@ -208,7 +208,7 @@ class Reader:
         if self.refuse_long:
             raise UserError(
                 f"{size}, but this model has src_seq_len={self.src_seq_len} positions; "
-                "shorten it or let it be split"
+                "shorten it, or leave out --long-input refuse (in Python: refuse_long=False)"
             )
         spans = cut(text, span, self._fits)
         logger.warning(

@@ -70,7 +70,7 @@ class Translator:
         if tokenizer.vocab_size > most:
             raise UserError(
                 f"the tokenizer has {tokenizer.vocab_size} tokens and the model {most}; "
-                "the two are of different models: copy the model directory again"
+                "the two files belong to different models; copy the model directory again"
             )
         self.engine: Engine = loaded.engine
         self.tokenizer = tokenizer
@@ -256,8 +256,9 @@ def _warn_of_limits(
     if cut:
         start, end = cut[0].span
         logger.warning(
-            "%d of %d sentences reached the length limit before the EOS token, the first %r; "
-            "such a translation is incomplete or repeats itself",
+            "%d of %d sentences reached the length limit before the EOS token, the first is %r; "
+            "their translations are incomplete or repetitive: raise --max-length, or set "
+            "--no-repeat-ngram 4",
             len(cut),
             len(sources),
             texts[cut[0].text][start : min(end, start + 60)],

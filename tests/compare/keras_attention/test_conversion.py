@@ -97,7 +97,7 @@ def test_a_layer_that_differs_from_the_papers_is_refused(
 ) -> None:
     layer = keras.layers.MultiHeadAttention(H, key_dim, value_dim, output_shape=output_shape)
     layer.build((None, None, D_MODEL), (None, None, D_MODEL))
-    with pytest.raises(UserError, match="ours needs key_dim = value_dim = d_model / num_heads"):
+    with pytest.raises(UserError, match="expected key_dim = value_dim = d_model / num_heads"):
         from_keras(layer)
 
 
@@ -117,7 +117,7 @@ def test_a_gate_is_refused(keras: Any) -> None:
     ],
 )
 def test_additions_of_torch_are_refused(theirs: nn.MultiheadAttention) -> None:
-    with pytest.raises(UserError, match="no keys of its own"):
+    with pytest.raises(UserError, match="one width and no extra keys"):
         from_torch(theirs)
 
 

@@ -105,5 +105,5 @@ def test_no_map_and_too_many_weights_are_refused() -> None:
 
     weights = np.broadcast_to(np.float32(0), (6, 8, 1500, 1500))
     huge = AttentionMap("self", weights, words, words, tuple(range(6)), tuple(range(8)))
-    with pytest.raises(UserError, match=f"up to {MAX_WEIGHTS:,} weights and these are 108,000,000"):
+    with pytest.raises(UserError, match=f"108,000,000 weights, and a page holds {MAX_WEIGHTS:,}"):
         AttentionView([huge])

@@ -68,7 +68,7 @@ def test_long_texts_are_cut_and_end_with_their_special_token(
 ) -> None:
     with caplog.at_level("WARNING", "clearhead.train"):
         task = begun(tmp_path, "tagging", data={"max_length": 5})
-    assert "texts of more than 5 tokens are cut there" in caplog.text
+    assert "texts are longer than 5 tokens and are cut to that length" in caplog.text
     assert max(len(e.ids) for e in task.batches.examples) == 5
     assert {e.ids[-1] for e in task.batches.examples} == {3}
     assert {e.targets[-1] for e in task.batches.examples} == {NOTHING}

@@ -13,7 +13,8 @@ class PlainEmbeddings(InputEmbeddings):
 
     .. math:: \text{out}_t = E_{x_t}
 
-    With learned positions, training finds the right scale for both embedding matrices.
+    No fixed encoding is added to it, so the embedding matrix may have any scale; training finds
+    it.
 
     Shape:
         x: (batch, seq_len) integer ids -> (batch, seq_len, d_model)
@@ -34,8 +35,8 @@ class TokenDropoutEmbeddings(PlainEmbeddings):
     .. math:: \text{out}_t = E_{x_t} \, \frac{1 - 0.12}{1 - m}, \qquad
               m = \text{the fraction of the sequence that is masked}
 
-    The factor keeps the expected sum over a sequence as it was in training, when 12 % of the
-    residues were masked, also where no residue is masked.
+    In training 12 % of the residues were masked. The factor gives the sum over a sequence the
+    same expected value for any other fraction, 0 included.
 
     Shape:
         x: (batch, seq_len) ids, mask: (batch, 1, 1, seq_len), True = no padding

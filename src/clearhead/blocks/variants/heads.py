@@ -42,6 +42,8 @@ class Pooler(nn.Module):
 
     .. math:: \tanh(x_0 W + b)
 
+    The linear layer and tanh are in BERT's code, not in its paper.
+
     Shape:
         x: (batch, seq_len, d_model) -> (batch, d_model)
     """
@@ -77,7 +79,8 @@ class MaskedLanguageHead(nn.Module):
 
     .. math:: \text{logits} = \text{Norm}(f(x W + b)) \, E^T + c
 
-    The additional layer maps the encoder's output into the space of the token embeddings.
+    The additional layer maps the encoder's output into the space of the token embeddings; it is
+    in BERT's code, not in its paper.
 
     Shape:
         x: (batch, seq_len, d_model) -> (batch, seq_len, vocab_size), before the softmax

@@ -40,8 +40,8 @@ class LearnedPositions(nn.Module):
 
     .. math:: \text{out}_t = x_t + P_t
 
-    The paper compared this with sinusoids and found no difference (section 3.5; table 3,
-    row E). Positions beyond `seq_len` have no vector, so `seq_len` limits the input.
+    The paper compared this with sinusoids and found nearly identical results (section 3.5;
+    table 3, row E). Positions beyond `seq_len` have no vector, so `seq_len` limits the input.
 
     Shape:
         x: (batch, seq_len, d_model) -> the same. Embedding matrix: (seq_len, d_model).
@@ -114,7 +114,7 @@ class RotaryPositions(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Frequencies move between devices, but `model.bfloat16()` does not round them.
 
-        Multiplied by a position, the rounding error would be a wrong angle.
+        The rounding error, multiplied by the position, would make the angle wrong.
         """
 
         def move(values: Tensor) -> Tensor:

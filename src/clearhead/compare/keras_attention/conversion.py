@@ -107,7 +107,7 @@ def check(layer: Any) -> None:
     if type(layer).__name__ != "MultiHeadAttention":
         raise UserError(
             f"this Keras layer is a {type(layer).__name__}; expected keras.layers."
-            "MultiHeadAttention: only it has keys and values of its own for each head, as ours"
+            "MultiHeadAttention, the only one with keys and values of its own for each head"
         )
     if not layer.built:
         raise UserError(
@@ -120,16 +120,16 @@ def check(layer: Any) -> None:
     if inside != d_model or len(set(kernels)) > 1 or out != (*kernels[0][1:], d_model):
         raise UserError(
             f"this Keras layer has {layer.num_heads} heads of key_dim={layer.key_dim} and kernels "
-            f"{', '.join(map(str, map(tuple, [*kernels, out])))}; ours needs key_dim = value_dim = "
-            "d_model / num_heads, and one width d_model for query, key, value and output"
+            f"{', '.join(map(str, map(tuple, [*kernels, out])))}; expected key_dim = "
+            "value_dim = d_model / num_heads, and one width d_model for query, key, value, output"
         )
     if getattr(layer, "_use_gate", False):
-        raise UserError("this Keras layer gates its heads (use_gate=True); ours has no gate")
+        raise UserError("this Keras layer has a gate (use_gate=True); build it with use_gate=False")
     axes = tuple(getattr(layer, "_attention_axes", None) or (1,))
     if axes != (1,):
         raise UserError(
-            f"this Keras layer attends over the axes {axes} (attention_axes); ours attends over "
-            "the sequence, axis 1 of (batch, seq_len, d_model)"
+            f"this Keras layer attends over the axes {axes} (attention_axes); expected the "
+            "sequence, axis 1 of (batch, seq_len, d_model): leave attention_axes out"
         )
 
 
@@ -153,8 +153,8 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttentionBlock:
     """
     if theirs.in_proj_weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
         raise UserError(
-            "this nn.MultiheadAttention has kdim, vdim, add_bias_kv or add_zero_attn; ours has "
-            "one width and no keys of its own"
+            "this nn.MultiheadAttention has kdim, vdim, add_bias_kv or add_zero_attn; "
+            "expected one width and no extra keys: build it without them"
         )
     bias = theirs.in_proj_bias is not None
     block = MultiHeadAttentionBlock(theirs.embed_dim, theirs.num_heads, theirs.dropout, bias=bias)

@@ -111,8 +111,8 @@ def _check(maps: Sequence[AttentionMap]) -> None:
     count = sum(one.weights.size for one in maps)
     if count > MAX_WEIGHTS:
         raise UserError(
-            f"a page holds up to {MAX_WEIGHTS:,} weights and these are {count:,}; "
-            "give fewer layers or heads (include_layers, include_heads), or a shorter sentence"
+            f"the attention maps have {count:,} weights, and a page holds {MAX_WEIGHTS:,}; give a "
+            "shorter sentence, or in Python fewer layers or heads (include_layers, include_heads)"
         )
 
 

@@ -67,7 +67,7 @@ def shortened(examples: Sequence[Example], longest: int) -> list[Example]:
     """Cut texts to `longest` tokens; the last token, a special one, stays the last."""
     cut = [_shortened(example, longest) for example in examples]
     if count := sum(len(example.ids) > longest for example in examples):
-        log.warning("%d texts of more than %d tokens are cut there", count, longest)
+        log.warning("%d texts are longer than %d tokens and are cut to that length", count, longest)
     return cut
 
 
@@ -88,7 +88,7 @@ def with_targets(examples: Sequence[Example]) -> list[Example]:
     """
     found = [example for example in examples if any(t != NOTHING for t in example.targets)]
     if not found:
-        raise UserError("no example has a label that counts; look at data.mask, or give more data")
+        raise UserError("no example has a counted label; correct data.mask, or give more data")
     return found
 
 
@@ -99,7 +99,7 @@ def warn_of_unknown_tokens(examples: Sequence[Example], tokenizer: PretrainedTok
     count = sum(list(example.ids).count(unknown) for example in examples) if unknown else 0
     if count > MOST_UNKNOWN * total:
         log.warning(
-            "%.0f %% of all tokens are unknown to this model (%s): does it suit these texts?",
+            "%.0f %% of all tokens are unknown to this model (%s); give another model",
             100 * count / total,
             tokenizer.piece(unknown or 0),
         )

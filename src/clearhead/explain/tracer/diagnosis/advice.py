@@ -118,7 +118,7 @@ def _channels(found: Mismatch, inputs: Ins) -> str:
 
 def _id(found: Mismatch, inputs: Ins) -> str:
     if found.a.size < 0:
-        return "a negative id, such as the label -100 that only a loss understands, is not a token"
+        return "a negative id is no token (the loss ignores the label -100); give ids from 0 on"
     return (
         "the tokenizer has more tokens than the embedding matrix has rows: nn.Embedding needs at "
         f"least {found.a.size + 1}"

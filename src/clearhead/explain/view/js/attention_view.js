@@ -97,7 +97,9 @@ function preferred() {
 
 function headline(map, view, place) {
   const layer = view === "model" || map.layers.length < 2 ? "" : `, layer ${map.layers[place]}`;
-  const sides = { flow: "queries on the left, keys on the right", map: "one row for each query", model: "every head; click to open one" };
+  const flow = map.kind === "saliency" ? "target tokens on the left, source tokens on the right" : "queries on the left, keys on the right";
+  const row = map.kind === "saliency" ? "target token" : "query";
+  const sides = { flow, map: `one row for each ${row}`, model: "every head; click to open one" };
   return `${map.title}${layer}: ${sides[view]}`;
 }
 
@@ -119,7 +121,7 @@ function toFragment({ view, map, layer, heads }) {
 
 function caution(payload) {
   const links = payload.caution.papers.map(({ title, url }) => make("li", {}, make("a", { href: url, target: "_blank", rel: "noopener", textContent: title })));
-  const text = make("p", {}, make("strong", { textContent: "Attention is not explanation. " }), payload.caution.text);
+  const text = make("p", {}, make("strong", { textContent: "Read attention weights with care. " }), payload.caution.text);
   return card("", "ch-caution", text, make("ul", {}, ...links), make("p", { className: "ch-exactness", textContent: payload.exactness }));
 }
 

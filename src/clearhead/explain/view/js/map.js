@@ -68,7 +68,8 @@ export class HeatMap {
     const scale = make("span", { className: "ch-scale", "aria-hidden": "true" });
     scale.style.background = `linear-gradient(to right, ${COLOURS[theme].surface}, ${hue})`;
     const heads = state.heads.length > 1 ? `, mean of ${state.heads.length} heads` : "";
-    this.legend.replaceChildren(`Rows: queries. Columns: keys. Weight${heads}: 0 `, scale, ` ${most.toFixed(2)}`);
+    const what = this.map.kind === "saliency" ? "Rows: target tokens. Columns: source tokens. Share of saliency" : "Rows: queries. Columns: keys. Weight";
+    this.legend.replaceChildren(`${what}${heads}: 0 `, scale, ` ${most.toFixed(2)}`);
     const small = make("canvas", { width: layer.keys, height: layer.queries });
     small.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
