@@ -53,7 +53,7 @@ SequenceColumn = Annotated[
     str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
 ]
 LabelColumn = Annotated[
-    str, typer.Option(help="Column of labels.", show_default="label, class, target, cell_type, …")
+    str, typer.Option(help="Column of labels.", show_default="label, class, target, …")
 ]
 SplitColumn = Annotated[
     str,

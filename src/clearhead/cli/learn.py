@@ -22,9 +22,7 @@ app.add_typer(dev, name="dev")
 
 Name = Annotated[str, typer.Argument(help="An exercise; `clearhead learn list` shows them.")]
 Page = typer.Option("--output", "-o", help="The page to write.", callback=only_file)
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON in Exercism's format.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON in Exercism's format.")]
 FAILED = 1  # the exit code of a check that did not pass
 
 
@@ -133,9 +131,7 @@ def reset(name: Name) -> None:
 @app.command()
 def solution(
     name: Name,
-    spoil: Annotated[
-        bool, typer.Option("--spoil", help="Show it before it has been passed.")
-    ] = False,
+    spoil: Annotated[bool, typer.Option("--spoil", help="Also before it is passed.")] = False,
 ) -> None:
     """Print the solution: the library's own source."""
     print(_session().solution(_exercise(name), spoil), end="")
