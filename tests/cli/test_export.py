@@ -61,7 +61,7 @@ def test_without_sentences_nothing_is_verified(export: Run, model: Path) -> None
         ([], "Missing option '--to'. Choose from: ctranslate2, onnx, huggingface; "),
         (["--to", "tflite"], "'tflite' is not one of"),
         (["--to", "onnx", "--precision", "int8"], "ONNX exports do not support precision 'int8'"),
-        (["--to", "onnx", "--sentences", "-1"], "sentences=-1"),
+        (["--to", "onnx", "--sentences", "-1"], "--sentences -1"),
         (["--to", "onnx", "--model", "nowhere"], "model 'nowhere' does not exist"),
         (["--to", "onnx", "-o", "taken"], "taken exists and is not empty"),
         (["--to", "onnx", "-o", "taken/file"], "taken/file is a file"),

@@ -101,7 +101,7 @@ def test_a_forged_result_does_not_pass(grader: Grader, name: str) -> None:
 )
 def test_the_librarys_own_block_is_no_answer(grader: Grader, text: str) -> None:
     report = grader.grade(course().exercise("keys-and-values"), text)
-    assert not report.passed and "write your own" in report.error
+    assert not report.passed and "write it yourself" in report.error
 
 
 def test_a_result_cannot_choose_what_the_reference_leaves_out() -> None:

@@ -62,8 +62,8 @@ def test_blocks_within_blocks_can_all_be_the_learners() -> None:
     one, expected = model(), outputs(model())
     _, _, swapped = compare(one, lambda: [], mine)
     assert [*map(str, swapped)] == [
-        f"{NAME}.py: {NAME} replaces 6 blocks",
-        "EncoderBlock.py: EncoderBlock replaces 2 blocks",
+        f"{NAME} of {NAME}.py runs 6 times",
+        "EncoderBlock of EncoderBlock.py runs 2 times",
     ]
     torch.testing.assert_close(outputs(one), expected, rtol=1e-4, atol=1e-4)
 

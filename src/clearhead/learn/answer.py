@@ -94,7 +94,7 @@ def _without_body(function: Callable[P, Any]) -> FunctionType:
     """A function of the same signature that raises an error; it refers to no other name."""
 
     def absent(*args: P.args, **kwargs: P.kwargs) -> NoReturn:
-        raise LookupError(f"{function.__qualname__} is the library's own version; write your own")
+        raise LookupError("this calls the library's own version of it; write it yourself")
 
     vars(absent)["__signature__"] = inspect.signature(function)
     return cast(FunctionType, absent)

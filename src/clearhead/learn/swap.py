@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from clearhead import blocks
 from clearhead.decoding import DecodingOptions
-from clearhead.errors import UserError, counted
+from clearhead.errors import UserError
 from clearhead.learn import adopt
 from clearhead.learn.failures import failure, open_blanks
 from clearhead.learn.folder import read_file
@@ -60,8 +60,8 @@ class Swapped:
     note: str = ""
 
     def __str__(self) -> str:
-        replaced = f"{self.name} replaces {counted(self.count, 'block')}"
-        return f"{self.filename}: {replaced}{self.note and '; '}{self.note}"
+        times = f"{self.count} times" if self.count > 1 else "once"
+        return f"{self.name} of {self.filename} runs {times}{self.note and '; '}{self.note}"
 
 
 def load_block(spec: str) -> Block:
@@ -114,7 +114,7 @@ def swap(model: Transformer, block: Block) -> Swapped:
     except Exception as error:
         raise _in_words(error, block.filename) from error
     left = filled[best][1]
-    notes = [f"it has no parameter for {', '.join(sorted(left))}"] if left else []
+    notes = [f"no parameter for {', '.join(sorted(left))}"] if left else []
     if not tried[best] < CLOSE:
         notes.append(f"its output differs from the library's by up to {tried[best]:.3g}")
     return Swapped(block.name, block.filename, len(places), "; ".join(notes))
@@ -209,7 +209,7 @@ def write_both(
 
     expected, actual, swapped = compare(loaded, translate, mine)
     for one in swapped:
-        logger.log(logging.WARNING if one.note else logging.INFO, "%s", one)
+        logger.warning("%s", one)
     for right, own in zip(expected, actual, strict=True):
         both = own if own == right else f"your block: {own}\nclearhead:  {right}"
         yield f"{both}\n".encode("utf-8", "backslashreplace")
