@@ -5,6 +5,8 @@ The command line prints it as one line and exits with code 2; Python callers
 catch it as an ordinary `ValueError`.
 """
 
+DIFFERENT_MODELS = "the two files belong to different models; copy the model directory again"
+
 
 class UserError(ValueError):
     """Something the user gave cannot be used; the message is the whole answer."""

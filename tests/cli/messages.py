@@ -2,10 +2,7 @@
 
 import re
 
-ENGINE = re.compile(
-    r"clearhead: engine: "
-    r"(native \(C\), (float32|int8), [^\n]+ threads?|readable \(PyTorch\), \w+, because [^\n]+)\n"
-)
+ENGINE = re.compile(r"clearhead: (native, (float32|int8), [^\n]+ threads?|readable, \w+: [^\n]+)\n")
 
 
 def without_engine(err: str) -> str:

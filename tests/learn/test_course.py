@@ -1,7 +1,8 @@
 """What `clearhead learn dev check` proves, for one subject; CI runs it for all."""
 
 from clearhead.learn.dev import check_course
-from clearhead.learn.manifest import CODING, course, subject, subject_names
+from clearhead.learn.manifest import CODING, course, subject
+from tests.learn.subjects import subject_names
 
 SEED_BLANKS = 7  # exercises that hold the blanks of the source problem set, Part 1
 WRITTEN_TASKS = 4

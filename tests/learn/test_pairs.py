@@ -6,8 +6,9 @@ from itertools import combinations
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.learn.manifest import subject, subject_names
+from clearhead.learn.manifest import subject
 from clearhead.learn.texts import variant_text
+from tests.learn.subjects import subject_names
 
 
 @pytest.mark.parametrize("name", subject_names())

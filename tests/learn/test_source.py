@@ -5,10 +5,11 @@ import ast
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.learn.manifest import course, subject, subject_names
+from clearhead.learn.manifest import course, subject
 from clearhead.learn.observe import load_text
 from clearhead.learn.source import Edit, apply_edits, body_removed, excerpt, replace
 from clearhead.learn.texts import solution, starting_text, variant_text
+from tests.learn.subjects import subject_names
 
 BLOCK = ("clearhead.blocks.attention:MultiHeadAttentionBlock",)
 

@@ -157,7 +157,7 @@ def test_a_model_with_other_parts_is_translated_with_them(
     found = Translator(other, tokenizer)
     assert isinstance(found.engine, ReadableEngine)
     reason = f"src_embed is a {part.__name__}, not the InputEmbeddings of the library's model"
-    assert caplog.messages == [f"engine: readable (PyTorch), float32, because {reason}"]
+    assert caplog.messages == [f"readable, float32: {reason}"]
     (best,) = found.engine.decode([[5, 6, 2]], DecodingOptions(n_best=1))
     written = [*best[0].ids, *[tokenizer.eos_id] * best[0].finished]
     assert best[0].score == pytest.approx(true_score(other, [5, 6, 2], written), abs=1e-4)

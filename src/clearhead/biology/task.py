@@ -87,10 +87,9 @@ class LabelledSequences:
         what = ", ".join(labels[:20]) if labels else "a number"
         title, command = DOMAINS[domain].title, f"clearhead bio {domain} predict"
         about = ABOUT.format(title=title, what=what, command=command)
-        usual = "matthews" if labels else "spearman"
+        kind, usual = ("classifier", "matthews") if labels else ("regression", "spearman")
         score = SCORES.get(self.recipe.run.metric, SCORES[usual])
-        title = f"{title} {'classifier' if labels else 'regression'}"
-        return TaskDescription(title, about, "labels", "sequences", command, score)
+        return TaskDescription(f"{title} {kind}", about, "labels", "sequences", command, score)
 
     def losses(self, model: Any, batch: LabelledBatch) -> Losses:
         """Cross-entropy of classes, squared error of standardised numbers; summed."""

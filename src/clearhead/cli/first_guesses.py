@@ -5,6 +5,7 @@ from collections.abc import Mapping
 _STEPS = "--steps N (optimizer steps; a step is a batch of run.batch_tokens tokens)"
 _RUN_DIR = "--run-dir DIRECTORY"
 _PRECISION = "--set run.precision=bf16 or fp32"
+_BIO_STEPS = "--set run.steps=N"
 _DOMAINS = ("dna", "protein", "cells")
 _FILE = "the file as an argument"
 _DIRECTORY = "the directory of the model as the first argument"
@@ -78,14 +79,10 @@ GENERATE = {
     "--do-sample": "nothing in its place: sampling is the default, and --greedy turns it off",
 }
 _BIO_TRAIN = {
-    "--epochs": "--set run.epochs=N",
-    "--num-epochs": "--set run.epochs=N",
-    "--steps": "--set run.steps=N",
-    "--max-steps": "--set run.steps=N",
-    "--output-dir": _RUN_DIR,
-    "--out": _RUN_DIR,
-    "--lr": "--set optimizer.peak_lr=VALUE",
-    "--learning-rate": "--set optimizer.peak_lr=VALUE",
+    **dict.fromkeys(("--epochs", "--num-epochs"), "--set run.epochs=N"),
+    **dict.fromkeys(("--steps", "--max-steps"), _BIO_STEPS),
+    **dict.fromkeys(("--output-dir", "--out"), _RUN_DIR),
+    **dict.fromkeys(("--lr", "--learning-rate"), "--set optimizer.peak_lr=VALUE"),
     "--batch-size": "--set run.batch_texts=N",
     "--seed": "--set run.seed=N",
     "--dropout": "--set model.dropout=RATE",
@@ -94,11 +91,7 @@ _BIO_TRAIN = {
     "--gpu": "--set run.device=cuda",
     "--device": "--set run.device=DEVICE",
 }
-_BIO_PRETRAIN = {
-    **_BIO_TRAIN,
-    "--epochs": "--set run.steps=N",
-    "--num-epochs": "--set run.steps=N",
-}
+_BIO_PRETRAIN = {**_BIO_TRAIN, **dict.fromkeys(("--epochs", "--num-epochs"), _BIO_STEPS)}
 _BIO_USE = {"--checkpoint": _DIRECTORY, "--model": _DIRECTORY, "--input": _FILE, "--data": _FILE}
 GUESSES: Mapping[str, Mapping[str, str]] = {
     "train": TRAIN,

@@ -180,8 +180,8 @@ def warnings_on_stderr(quiet: bool) -> Iterator[None]:
     `quiet` leaves errors only.
     """
     logger = logging.getLogger("clearhead")
-    for name in ("decoding.choice", "translation.translator", "learn.swap"):
-        logging.getLogger(f"clearhead.{name}").setLevel(logging.INFO)
+    for name in ("clearhead.decoding.choice", "clearhead.translation.translator"):
+        logging.getLogger(name).setLevel(logging.INFO)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     handler.setLevel(logging.ERROR if quiet else logging.INFO)

@@ -12,14 +12,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.decoding.native import NativeEngine
     from clearhead.decoding.readable import ReadableEngine, decode
 
-__all__ = [
-    "DecodingOptions",
-    "Engine",
-    "Hypothesis",
-    "NativeEngine",
-    "ReadableEngine",
-    "decode",
-]
+__all__ = ["DecodingOptions", "Engine", "Hypothesis", "NativeEngine", "ReadableEngine", "decode"]
 
 __getattr__ = attributes_of(
     __name__,

@@ -104,10 +104,9 @@ def missing_library() -> str:
 def log_native(request: Request, threads: int) -> None:
     """One line: the engine, its precision, its kernels and threads."""
     precision = "int8" if request.int8 else "float32"
-    kernels = kernel_names()[0]
-    logger.info("engine: native (C), %s, %s, %s", precision, kernels, counted(threads, "thread"))
+    logger.info("native, %s, %s, %s", precision, kernel_names()[0], counted(threads, "thread"))
 
 
 def log_readable(precision: str, reason: str) -> None:
     """One line: the engine, its precision and why it is not the native one."""
-    logger.info("engine: readable (PyTorch), %s, because %s", precision, reason)
+    logger.info("readable, %s: %s", precision, reason)

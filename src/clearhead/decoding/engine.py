@@ -190,6 +190,14 @@ class Engine(Protocol):
         """The n_best hypotheses of each source."""
 
 
+def check_layer(layer: int, layers: int) -> None:
+    """Refuse a decoder layer that is not there; negative ones count from the end."""
+    if not -layers <= layer < layers:
+        raise UserError(
+            f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
+        )
+
+
 def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> list[list[int]]:
     """The sources as lists: at least an EOS token each, and a position for every token.
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask, padding_mask
+from clearhead.decoding.engine import check_layer
 from clearhead.decoding.readable import batches_by_tokens, in_eval_mode, padded
-from clearhead.errors import UserError
 from clearhead.models import Transformer
 
 
@@ -87,9 +87,6 @@ def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
 def _cross_attention_blocks(model: Transformer, layer: int | None) -> list[MultiHeadAttentionBlock]:
     layers = list(cast(Iterable[torch.nn.Module], model.decoder.layers))
     if layer is not None:
-        if not -len(layers) <= layer < len(layers):
-            raise UserError(
-                f"there is no decoder layer {layer}; this model has {len(layers)}, counted from 0"
-            )
+        check_layer(layer, len(layers))
         layers = [layers[layer]]
     return [cast(MultiHeadAttentionBlock, layer.cross_attention_block) for layer in layers]

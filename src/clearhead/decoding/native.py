@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_sources
-from clearhead.errors import UserError
+from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_layer, check_sources
 from clearhead.models.config import TransformerConfig
 from clearhead.models.native_files import read_translator
 from clearhead.native.model import NativeModel
@@ -81,11 +80,7 @@ class NativeEngine:
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], layer: int
     ) -> list[Floats]:
         """As `clearhead.decoding.forced.cross_attention`: (target tokens, source tokens) each."""
-        layers = self.config.decoder_layers
-        if not -layers <= layer < layers:
-            raise UserError(
-                f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
-            )
+        check_layer(layer, self.config.decoder_layers)
         found: list[Floats] = []
         for source, target in zip(sources, targets, strict=True):
             weights = forced_attention(self.model, source, [self.config.bos_id, *target[:-1]])

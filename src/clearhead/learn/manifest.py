@@ -174,11 +174,6 @@ def texts() -> dict[str, Any]:
     return _read("texts.toml")
 
 
-def subject_names() -> list[str]:
-    """Every subject that an exercise uses, in the order of the course."""
-    return list(dict.fromkeys(e.subject for e in course().exercises if e.subject))
-
-
 def _read(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads((CONTENT / path).read_text(encoding="utf-8"))

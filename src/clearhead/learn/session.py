@@ -63,8 +63,7 @@ class Session:
 
     def next(self) -> Exercise | None:
         """The first exercise that is neither passed nor in a chapter tested out of."""
-        open_ones = (e for e in course().exercises if not self.is_done(e))
-        return next(open_ones, None)
+        return next((e for e in course().exercises if not self.is_done(e)), None)
 
     def is_done(self, exercise: Exercise) -> bool:
         """Passed, or in a chapter that was tested out of."""
@@ -81,8 +80,7 @@ class Session:
         Raises:
             UserError: there is no such chapter.
         """
-        chosen = test_out_exercises(chapter)
-        reports = [self.check(exercise) for exercise in chosen]
+        reports = [self.check(exercise) for exercise in test_out_exercises(chapter)]
         if all(report.passed for report in reports):
             self.progress.skipped.append(str(chapter))
             self.progress.save(self.folder)

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
-from clearhead.errors import UserError
+from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.files import read_json_object
 
 LAYERS = 1024  # the deepest Transformer that was published has 1,000 (DeepNet, 2022)
 POSITIONS = 2**24
 MOST = 2**31 - 1  # what an int32 of the native engine holds
 SMALL = 10**7  # elements: such a model is built, and the check of its tensors says more
-DIFFERENT = "the two files belong to different models; copy the model directory again"
 # Where the system does not report its memory.
 UNKNOWN_MEMORY = 2**40
 FORMAT_VERSION = 1
@@ -93,7 +92,7 @@ def check_file_size(config: Sized, size: int, origin: str) -> None:
     if config.parameters > max(size, SMALL):
         raise UserError(
             f"{origin} has {size:,} bytes and config.json says {config.parameters:,} parameters; "
-            + DIFFERENT
+            f"{DIFFERENT_MODELS}"
         )
 
 

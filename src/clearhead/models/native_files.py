@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.errors import UserError
-from clearhead.models.config import DIFFERENT, TransformerConfig, check_memory
+from clearhead.errors import DIFFERENT_MODELS, UserError
+from clearhead.models.config import TransformerConfig, check_memory
 from clearhead.models.weight_files import NO_FLOATS, read_arrays
 from clearhead.native.model import NativeModel
 from clearhead.native.weights import Floats, ModelSizes, Tables
@@ -90,7 +90,7 @@ def _check_names(config: TransformerConfig, tensors: Arrays, origin: str) -> Non
     if missing or extra:
         raise UserError(
             f"{origin} does not fit its config.json: missing {', '.join(missing[:3]) or 'none'}, "
-            f"unexpected {', '.join(extra[:3]) or 'none'}; {DIFFERENT}"
+            f"unexpected {', '.join(extra[:3]) or 'none'}; {DIFFERENT_MODELS}"
         )
     for name, array in tensors.items():
         if array.dtype.kind != "f":
@@ -100,7 +100,7 @@ def _check_names(config: TransformerConfig, tensors: Arrays, origin: str) -> Non
         if name in wanted and tensors[name].shape != (vocabulary, config.d_model):
             raise UserError(
                 f"{origin}: {name} has shape {tensors[name].shape}, config.json says "
-                f"{(vocabulary, config.d_model)}; {DIFFERENT}"
+                f"{(vocabulary, config.d_model)}; {DIFFERENT_MODELS}"
             )
 
 

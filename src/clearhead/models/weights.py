@@ -9,11 +9,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from clearhead.blocks.variants.low_rank import LowRankLinear
-from clearhead.errors import UserError
+from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.fast.dropout import CheapDropout
 from clearhead.files import atomic_save, atomic_write, verify_checksum
 from clearhead.models.architecture import Uninitialized
-from clearhead.models.config import DIFFERENT, Sized, check_file_size
+from clearhead.models.config import Sized, check_file_size
 from clearhead.models.weight_files import (
     NO_FLOATS,
     UNSET_CHECKSUM,
@@ -152,7 +152,7 @@ def load_into(model: nn.Module, path: Path) -> None:
 def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
     """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
-    _check_names(_shapes(parameters), _shapes(tensors), origin, DIFFERENT)
+    _check_names(_shapes(parameters), _shapes(tensors), origin, DIFFERENT_MODELS)
     refuse_damaged_values(tensors, origin)
     with torch.no_grad():
         for name, parameter in parameters.items():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.errors import UserError
+from clearhead.errors import DIFFERENT_MODELS, UserError
 
 Floats = NDArray[np.float32]
 BLOCK = 64  # outputs of a block of weights: sizes are padded to multiples of it
@@ -220,7 +220,4 @@ def _check_finite(name: str, array: NDArray[Any]) -> None:
 
 
 def _contradiction(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> UserError:
-    return UserError(
-        f"{name} has shape {found}, config.json says {wanted}; "
-        "the two files belong to different models; copy the model directory again"
-    )
+    return UserError(f"{name} has shape {found}, config.json says {wanted}; {DIFFERENT_MODELS}")

@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from clearhead.errors import UserError
+from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.models import Bert, Esm, Gpt, Marian
 from clearhead.models.config import check_file_size
 from clearhead.models.weight_files import refuse_pickles
@@ -230,8 +230,7 @@ def _refuse(faults: Mapping[str, list[str]], origin: str) -> None:
     found = [f"{fault}: {_some(names)}" for fault, names in faults.items() if names]
     if found:
         raise UserError(
-            f"{origin} does not fit its config.json; {'; '.join(found)}; "
-            "the two files belong to different models; copy the model directory again"
+            f"{origin} does not fit its config.json; {'; '.join(found)}; {DIFFERENT_MODELS}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
-from clearhead.errors import UserError
+from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
@@ -70,7 +70,7 @@ class Translator:
         if tokenizer.vocab_size > most:
             raise UserError(
                 f"the tokenizer has {tokenizer.vocab_size} tokens and the model {most}; "
-                "the two files belong to different models; copy the model directory again"
+                f"{DIFFERENT_MODELS}"
             )
         self.engine: Engine = loaded.engine
         self.tokenizer = tokenizer

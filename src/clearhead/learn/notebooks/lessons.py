@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import UserError
+from clearhead.files import CHECKSUMS
 from clearhead.learn.lesson import style
 from clearhead.learn.manifest import CONTENT, course
 from clearhead.learn.notebooks import Cell, Notebook, code, install_cell, markdown, notebook
 from clearhead.learn.source import source_lines
+from clearhead.translation.loading import SHIPPED
 
 FOLDER = Path(str(CONTENT)) / "lessons"
 SECONDS = 1800  # for one cell, on a busy machine; a cell needs seconds
@@ -35,13 +37,15 @@ def digest(source: Path) -> str:
 
 
 def shown_digest(source: Path) -> str:
-    """Changes with what the cells show of the library: its source, and the exercises."""
+    """Changes with what the cells show: source, exercises, a translation by the shipped weights."""
     text = source.read_text(encoding="utf-8")
     shown = ["\n".join(source_lines(address)[2]) for address in _SHOWN.findall(text)]
     exercises = [
         f"{e.name} {e.title} {e.kind} {e.minutes} {e.difficulty}"
         for e in course().inside(int(source.name[:2]))
     ]
+    if "Translator.from_pretrained(" in text:  # the shipped one
+        shown.append((SHIPPED / CHECKSUMS).read_text(encoding="utf-8"))
     return _sha256(*shown, *exercises)
 
 
