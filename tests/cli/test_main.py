@@ -125,7 +125,10 @@ def test_a_reader_who_left_is_141_and_silence() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_stopped_command_leaves_no_unfinished_file(number: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "clearhead", "translate", "-o", str(tmp_path / "out.txt")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a background job ignores some
+    ) as process:  # fmt: skip
         assert process.stdin is not None and process.stderr is not None
         process.stdin.write(b"Hello.\n")
         process.stdin.flush()

@@ -141,7 +141,7 @@ def test_a_state_of_the_other_optimiser_is_refused(
 ) -> None:
     one, other = pair
     state: dict[str, Tensor] = one(make_model()).state()
-    with pytest.raises(ValueError, match=r"another optimizer: velocity .*optimizer\.name"):
+    with pytest.raises(ValueError, match=r"another optimizer \(velocity .*optimizer\.name"):
         other(make_model()).restore(state)
 
 

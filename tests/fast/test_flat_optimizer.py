@@ -171,7 +171,7 @@ def test_within_masters_the_model_holds_float32(dtype: torch.dtype) -> None:
 
 def test_a_state_of_another_model_is_refused() -> None:
     other = FlatAdam(nn.Linear(2, 2))
-    with pytest.raises(ValueError, match=r"6 numbers.*66"):
+    with pytest.raises(ValueError, match=r"6 parameters.*66"):
         FlatAdam(small_model()).restore(other.state())
 
 

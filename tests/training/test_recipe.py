@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
+from clearhead.training import recipe_file
 from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe import RENAMED_KEYS
 from clearhead.training.recipe_file import built_in_recipes, dump_recipe, load_recipe
@@ -46,7 +47,6 @@ def test_overrides_come_last_and_have_yaml_values(tmp_path: Path) -> None:
         ("run.xyz=5", r"unknown key 'run\.xyz'; known are steps, "),
         ("steps=5", r"expected section\.key=value"),
         ("task=translatoin", r"no task 'translatoin', expected .*; did you mean 'translation'\?"),
-        ("task=biology", r"is of clearhead bio; use `clearhead bio dna train --resume`"),
         ("run.steps", r"expected section\.key=value"),
         ("run.steps.more=1", r"expected section\.key=value"),
         ("run.steps=many", r"run\.steps = 'many': .*integer"),
@@ -61,6 +61,14 @@ def test_what_does_not_fit_is_said_in_one_line(override: str, message: str) -> N
     with pytest.raises(UserError, match=message) as caught:
         load_recipe("en_fr", [override])
     assert "\n" not in str(caught.value)
+
+
+def test_a_recipe_of_biology_is_answered_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    # `clearhead bio` registers this task, also for other tests in this process.
+    monkeypatch.delitem(recipe_file.RECIPES, "biology", raising=False)
+    message = "is of clearhead bio; use `clearhead bio dna train --resume`"
+    with pytest.raises(UserError, match=message):
+        load_recipe("en_fr", ["task=biology"])
 
 
 @pytest.mark.parametrize(
