@@ -19,13 +19,20 @@ run=${RUN_DIR:-runs/en_fr}
 shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
 
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
-#    and technical terms. Our own pairs (corpus/en_fr, CC0) contain them; each of these
-#    pairs is taken three times. The wide grammar adds dates, times, prices and agreement.
+#    and technical terms, and it translates Mary as Marie in every third pair; those pairs
+#    are left out, because names are to be copied. Our own pairs (corpus/en_fr, CC0) are
+#    taken twice. The wide grammar adds dates, times, prices and agreement.
 mkdir -p "$(dirname "$run")"
 if [ ! -e "$run-pairs.tsv" ]; then
-  for _ in 1 2 3; do cat corpus/en_fr/*.tsv; done | cat "$data/train.tsv" - > "$run-pairs.tmp"
+  {
+    awk -F '\t' '!($1 ~ /Mary/ && $2 ~ /Marie/)' "$data/train.tsv"
+    cat corpus/en_fr/*.tsv corpus/en_fr/*.tsv
+  } > "$run-pairs.tmp"
   mv "$run-pairs.tmp" "$run-pairs.tsv"
 fi
+
+# glibc keeps the memory of freed tensors instead of returning it: 3 % faster.
+export MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824
 
 # 2. Train: byte-pair encoding over both languages, then the model, 10.5 million
 #    parameters. Eight encoder layers and two decoder layers: the encoder reads a
@@ -39,8 +46,8 @@ else
   clearhead train en_fr --run-dir "$run" \
     --set data.train="$run-pairs.tsv + grammar:wide:train:60000" \
     --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
-    --set data.synthetic_names=0.4 --set data.input_forms=0.15 --set vocabulary.copies=3 \
-    --set run.batch_tokens=8192 --set run.steps=9000 "$@"
+    --set data.synthetic_names=0.3 --set data.input_forms=0.12 --set vocabulary.copies=3 \
+    --set model.dropout=0.1 --set run.batch_tokens=8192 --set run.steps=10000 "$@"
 fi
 
 # 3. Evaluate it on sentences that were not used for any decision.
