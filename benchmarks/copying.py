@@ -11,7 +11,7 @@ from random import Random
 
 from clearhead import Translator
 from clearhead.data import Pair, open_pairs
-from clearhead.data.input_forms import ELIDING, SyntheticNames, copied, synthetic_name
+from clearhead.data.synthetic_names import ELIDING, SyntheticNames, copied, synthetic_name
 
 PEOPLE = """
     Agnieszka Aishwarya Akinyi Anouk Asbjorn Bengtsson Bjarne Castellanos Chukwuma Delacroix

@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.data import Pair
-from clearhead.data.input_forms import FORMS, Form, InputForms, as_heading, as_typed_in_a_chat
+from clearhead.data.input_forms import (
+    FORMS,
+    Form,
+    InputForms,
+    as_heading,
+    as_typed_in_a_chat,
+    enclosed,
+    with_label,
+    with_other_capital,
+    with_several_marks,
+    with_typo,
+)
 
 PAIRS = [
     Pair("I'm from Boston.", "Je viens de Boston."),
@@ -27,7 +38,7 @@ def letters(text: str) -> str:
     return "".join(re.findall(r"[^\W_]", text.casefold()))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS.keys() - {enclosed, with_label, with_typo})
 @pytest.mark.parametrize("pair", PAIRS)
 @given(seed=seeds)
 def test_no_letter_of_either_side_is_lost_and_none_but_a_list_label_is_added(
@@ -35,6 +46,42 @@ def test_no_letter_of_either_side_is_lost_and_none_but_a_list_label_is_added(
 ) -> None:
     for before, after in zip(pair, form(Random(seed), pair), strict=True):
         assert re.fullmatch(r"[1234ab]?" + re.escape(letters(before)), letters(after))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@given(seed=seeds)
+def test_marks_and_labels_are_the_same_on_both_sides(pair: Pair, seed: int) -> None:
+    before, after = enclosed(Random(seed), pair).source.split(pair.source)
+    assert enclosed(Random(seed), pair).target == before + pair.target + after
+    label = with_label(Random(seed), pair).source.removesuffix(f": {pair.source}")
+    assert with_label(Random(seed), pair).target == f"{label}\u202f: {pair.target}"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@given(seed=seeds)
+def test_a_text_ends_with_the_same_marks_as_its_translation(pair: Pair, seed: int) -> None:
+    several = with_several_marks(Random(seed), pair)
+    ends = [re.findall(r"[.!?…]*$", side)[0] for side in several]
+    assert ends[0] == ends[1] and several[0].startswith(re.sub(r"[.!?…]*$", "", pair.source))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@given(seed=seeds)
+def test_a_typo_changes_one_small_word_of_the_source_only(pair: Pair, seed: int) -> None:
+    typed = with_typo(Random(seed), pair)
+    words = zip(pair.source.split(" "), typed.source.split(" "), strict=True)
+    changed = [(word, new) for word, new in words if word != new]
+    assert typed.target == pair.target and len(changed) <= 1
+    assert all(word.strip(".,!?").islower() and word[0] == new[0] for word, new in changed)
+
+
+@given(seed=seeds)
+def test_a_fragment_has_the_same_case_on_both_sides_and_a_name_keeps_its_capital(seed: int) -> None:
+    small, capital = Pair("the dog", "le chien"), Pair("The dog", "Le chien")
+    assert with_other_capital(Random(seed), small) == capital
+    assert with_other_capital(Random(seed), capital) == small
+    for pair in (Pair("Paris", "Paris"), Pair("Tom's dog", "Le chien de Tom"), PAIRS[0], PAIRS[5]):
+        assert with_other_capital(Random(seed), pair) == pair
 
 
 @pytest.mark.parametrize("form", [as_typed_in_a_chat, as_heading])
@@ -65,11 +112,23 @@ def test_every_form_occurs_and_the_share_is_kept() -> None:
     forms, pair = InputForms(0.2), PAIRS[0]
     made = [forms(pair) for _ in range(20_000)]
     assert 0.15 < sum(new != pair for new in made) / len(made) < 0.2  # a form may change nothing
-    for typed in ("im from", "I’m", "I'm From", "- I'm", "\"I'm", "Boston!", "Boston. I'm", "  "):
+    for typed in (
+        "im from",
+        "I’m",
+        "I'm From",
+        "- I'm",
+        "\"I'm",
+        "Boston...",
+        "(I'm",
+        "A: I'm",
+        "Boston. I'm",
+        "  ",
+    ):
         assert any(typed in new.source for new in made)
 
 
-def test_a_joined_text_holds_whole_pairs_on_both_sides() -> None:
+def test_a_joined_text_holds_whole_pairs_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(FORMS, with_typo)  # which changes letters
     forms = InputForms(1.0)
     for pair in [forms(PAIRS[i % 3]) for i in range(500)]:
         whole = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.data import Pair
-from clearhead.data.input_forms import ELIDING, SyntheticNames
+from clearhead.data.synthetic_names import ELIDING, SyntheticNames
 
 PAIRS = [
     Pair("Tom left 30 minutes ago.", "Tom est parti il y a 30 minutes."),

@@ -17,7 +17,7 @@ Every file may be compressed: `pairs.tsv.gz`.
 import difflib
 import os
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 
 from clearhead.data.huggingface import HuggingFacePairs, parse_name
@@ -123,7 +123,8 @@ class GrammarPairs(Pairs):
     """The first `count` sentences that a built-in grammar generates for a split and a seed.
 
     `grammar:` alone is the small grammar, whose pairs stay the same for a seed; `grammar:wide:`
-    has the wide lexicon and the productions for numbers, dates, times, money, measures and names.
+    has the wide lexicon and the productions for numbers, dates, times, money, measures and names,
+    and its training pairs have marked phrases (`clearhead.data.grammar.marks`).
     """
 
     unit = "pair"
@@ -134,10 +135,14 @@ class GrammarPairs(Pairs):
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         from clearhead.data.grammar import GRAMMARS
+        from clearhead.data.grammar.marks import marked
 
         pairs = islice(GRAMMARS[self.grammar](self.split, self.seed), self.count)
-        for pair in self.numbered(pairs):
-            yield Pair(pair.source, pair.target)
+        if (self.grammar, self.split) == ("wide", "train"):
+            sides = marked(pairs, self.seed)
+        else:
+            sides = ((pair.source, pair.target) for pair in pairs)
+        yield from self.numbered(starmap(Pair, sides))
 
 
 def parse_grammar(spec: str) -> GrammarPairs:

@@ -1,20 +1,15 @@
-"""Variants of training pairs: other forms in which people type, and synthetic names and numbers.
+"""Variants of training pairs in other forms in which people type and paste.
 
 Corpora are edited: capitals, full stops, apostrophes and one kind of quotation mark. Input is
 not: *im from boston*, *Don’t worry*, *- buy milk*, two sentences on a line, an emoji at the end.
 Each form changes the source as people type it, and the target only where the translation must
 show it as well (a list item stays a list item).
-
-A corpus contains few names, and those often: Tom is in every twelfth pair of Tatoeba. A model
-trained on it alone replaces an unknown name by a similar known one. A name or number that is the
-same on both sides of a pair can be replaced by any other: *Tom lives at 42 Boston Street* remains
-a correct pair with *Vekora* and *73*.
 """
 
 import re
 from collections.abc import Callable
 from random import Random
-from string import ascii_uppercase
+from string import ascii_lowercase
 
 from clearhead.data.pairs import Pair
 
@@ -31,6 +26,13 @@ _WORD = re.compile(r"(?<!\S)[\"“(«]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:!?…\
 _APOSTROPHE = re.compile(r"(?<=[A-Za-z])['’](?=(?:t|m|s|ve)\b)")
 _QUOTES = '"“”«»'
 _ITEMS = ("- ", "- ", "- ", "* ", "• ", "– ", "1. ", "2. ", "3. ", "4) ", "a) ", "b) ", "> ")
+_ENCLOSING = (
+    ("(", ")"), ("[", "]"), ("**", "**"), ("*", "*"), ("__", "__"), ("_", "_"), ("~~", "~~"),
+    ("<p>", "</p>"), ("<li>", "</li>"), ("<b>", "</b>"), ("<h2>", "</h2>"), ("<td>", "</td>"),
+)  # fmt: skip
+_LABELS = ("A", "B", "Q", "Tom", "Anna", "1", "P.S.", "Note", "Attention")  # the same in French
+_QUOTATION = (*['""', "“”"] * 3, "''", "‘’", "«»", "„“")
+_SEVERAL = {".": ("...", "…", "..", "!"), "!": ("!!", "!!!", "?!"), "?": ("??", "???", "?!", "!?")}
 _HEADINGS = ("# ", "## ", "### ", "", "", "")
 _EMOJI = (
     *"😀😃😂🤣😊😉😍😎🤔😅😢😭😡🙏👍👎👏💪🎉🎂🎁💔🔥✨⭐🌍🚀🚗🚂🏠📚📎📧📞💻🐛✅❌☕🍕🍎🐶🐱🧬",
@@ -139,8 +141,20 @@ def as_quotation(random: Random, pair: Pair) -> Pair:
     """The sentence between the quotation marks of each language."""
     if any(mark in side for side in pair for mark in _QUOTES):
         return pair
-    first, last = random.choice(('""', "“”"))
+    first, last = random.choice(_QUOTATION)
     return Pair(f"{first}{pair.source}{last}", f"«{_NARROW}{pair.target}{_NARROW}»")
+
+
+def enclosed(random: Random, pair: Pair) -> Pair:
+    """Parentheses, emphasis or the tags of an element around both sides."""
+    first, last = random.choice(_ENCLOSING)
+    return Pair(*(f"{first}{side}{last}" for side in pair))
+
+
+def with_label(random: Random, pair: Pair) -> Pair:
+    """The name of a speaker, or another label, before both sides."""
+    label = random.choice(_LABELS)
+    return Pair(f"{label}: {pair.source}", f"{label}{_NARROW}: {pair.target}")
 
 
 def with_emoji(random: Random, pair: Pair) -> Pair:
@@ -151,12 +165,46 @@ def with_emoji(random: Random, pair: Pair) -> Pair:
     return Pair(*(f"{side} {emoji}" for side in pair))
 
 
-def exclaimed(random: Random, pair: Pair) -> Pair:
-    """An exclamation mark in place of the full stop."""
+def with_several_marks(random: Random, pair: Pair) -> Pair:
+    """An ellipsis, an exclamation mark or several marks in place of the last mark of both sides."""
     source, target = pair
-    if pair == without_full_stop(random, pair):
+    last = source[-1:]
+    if last not in _SEVERAL or not target.endswith(last) or source[-2:-1] in _SEVERAL:
         return pair
-    return Pair(source[:-1] + "!", f"{target[:-1]}{_NARROW}!")
+    marks = random.choice(_SEVERAL[last])
+    space = "" if marks[0] in ".…" else _NARROW
+    return Pair(source[:-1] + marks, target[:-1].rstrip(_NARROW) + space + marks)
+
+
+def with_other_capital(random: Random, pair: Pair) -> Pair:
+    """*Dog* and *Chien* for *dog* and *chien*, or the reverse: fragments show their case."""
+    source, target = pair
+    words = source.split()
+    if not words or source[-1] in ".!?…:" or target[-1] in ".!?…:" or len(words) > 4:
+        return pair
+    if source[0].islower() and target[0].islower():
+        return Pair(*(side[0].upper() + side[1:] for side in pair))
+    if words[0] in target.split() or not source[1:].islower() or not target[1:].islower():
+        return pair  # perhaps a name
+    return Pair(*(side[0].lower() + side[1:] for side in pair))
+
+
+def with_typo(random: Random, pair: Pair) -> Pair:
+    """A letter of a word of the source doubled, left out, replaced, or exchanged with the next."""
+    words = re.findall(r"(?<!\S)[a-z]{4,}(?=[\s.,!?])", pair.source)
+    if not words:
+        return pair
+    word = random.choice(words)
+    i = random.randrange(1, len(word) - 1)
+    head, letter, after = word[:i], word[i], word[i + 1 :]
+    new = random.choice(
+        (letter * 2 + after, after, after[0] + letter + after[1:], _letter(random) + after)
+    )
+    return Pair(re.sub(rf"(?<!\S){word}\b", head + new, pair.source, count=1), pair.target)
+
+
+def _letter(random: Random) -> str:
+    return random.choice(ascii_lowercase)
 
 
 # The weight with which each form is drawn.
@@ -170,7 +218,11 @@ FORMS: dict[Form, float] = {
     as_heading: 1,
     as_quotation: 1.5,
     with_emoji: 1.5,
-    exclaimed: 1,
+    with_several_marks: 2,
+    enclosed: 1.5,
+    with_label: 0.7,
+    with_other_capital: 1,
+    with_typo: 2,
 }
 
 
@@ -183,94 +235,3 @@ def _capitalized(word: str) -> str:
 def _one_form(random: Random, pair: Pair) -> Pair:
     (form,) = random.choices(list(FORMS), list(FORMS.values()))
     return form(random, pair)
-
-
-# A name, an abbreviation, or a number of two or more digits: "1 year" and "2 years" differ in more
-# than the digit.
-_COPIED = re.compile(r"\b(?:[A-Z][a-z]{2,}|[A-Z]{2,}|[1-9]\d+)\b")
-ELIDING = "AEIOUHY"  # first letters of names before which French elides: d'Anna
-# The parts of syllables in names of many languages (Ljubljana, Siemens, Zhang); simple parts occur
-# more often.
-_SIMPLE, _OPEN = "bcdfghjklmnprstvwxyz", "aeiou"
-_CLUSTERS = (
-    *("bl", "br", "ch", "cl", "dr", "fl", "gr", "kh", "kl", "kr", "lj", "ph", "pl", "pr", "qu"),
-    *("sch", "sh", "sk", "sm", "sn", "st", "str", "sz", "th", "tr", "vl", "zh"),
-)
-_ONSETS = [*_SIMPLE * 3, *_CLUSTERS]
-_FIRST = [onset for onset in _ONSETS if onset[0] not in "hy"]  # d'Hugo and de Hugo both occur
-_VOWELS = [*_OPEN * 8, "y", "ai", "au", "ea", "ee", "ei", "ia", "ie", "io", "oo", "ou", "ue"]
-_FIRST_VOWELS = [vowel for vowel in _VOWELS if vowel != "y"]  # d'Yves, de Yasmine
-_ENDS = ("ck", "d", "l", "ll", "m", "n", "nd", "ng", "nn", "r", "rd", "rk", "rt", "s", "ss", "st")
-_CODAS = [*[""] * 24, *_ENDS, "t", "tz", "x", "z"]
-_ACCENTED = {"a": "áàâäãåą", "e": "éèêëęě", "i": "íîïı", "o": "óôöõøő", "u": "úùûüů"} | {
-    "c": "çćč",
-    "l": "ł",
-    "n": "ñń",
-    "r": "ř",
-    "s": "śšş",
-    "y": "ý",
-    "z": "żž",
-}
-_ACCENT, _HYPHEN = 0.12, 0.04  # the probability of each in a name
-
-
-def copied(pair: Pair) -> set[str]:
-    """The names and numbers that both sides contain."""
-    source, target = (set(_COPIED.findall(side)) for side in pair)
-    return source & target
-
-
-def synthetic_name(random: Random, vowel: bool) -> str:
-    """Two or three syllables, the first without an onset if the name begins with a vowel.
-
-    Sometimes a letter has a diacritic (Ståhl, Núñez), or another name follows a hyphen.
-    """
-    draw = random.choice
-    first = draw(_FIRST_VOWELS) if vowel else draw(_FIRST) + draw(_VOWELS)
-    others = [draw(_ONSETS) + draw(_VOWELS) for _ in range(draw((1, 1, 2)))]
-    name = "".join(syllable + draw(_CODAS) for syllable in (first, *others)).capitalize()
-    if random.random() < _ACCENT:
-        name = _with_accent(random, name)
-    if random.random() < _HYPHEN:
-        name += "-" + synthetic_name(random, random.random() < 0.2)
-    return name
-
-
-def _with_accent(random: Random, name: str) -> str:
-    """Put a diacritic on one letter after the first, if one of them can have it."""
-    able = [i for i in range(1, len(name)) if name[i] in _ACCENTED]
-    if not able:
-        return name
-    index = random.choice(able)
-    return name[:index] + random.choice(_ACCENTED[name[index]]) + name[index + 1 :]
-
-
-Namer = Callable[[Random, bool], str]
-
-
-class SyntheticNames:
-    """Replaces the names and numbers of pairs, with probability `rate` for each pair.
-
-    The same seed changes the same pairs in the same way. `name` generates a name that begins with
-    a vowel (True) or with a consonant (False).
-    """
-
-    def __init__(self, rate: float, seed: int = 0, name: Namer = synthetic_name) -> None:
-        self.rate, self._random, self._name = rate, Random(seed), name
-
-    def __call__(self, pair: Pair) -> Pair:
-        """The pair, with another of its kind for each name and number that both sides contain."""
-        if self._random.random() >= self.rate:
-            return pair
-        new = {word: self._another(word) for word in sorted(copied(pair))}
-        return Pair(*(_COPIED.sub(lambda w: new.get(w[0], w[0]), side) for side in pair))
-
-    def _another(self, word: str) -> str:
-        """A new word that begins with a vowel if `word` does: *de Tom*, but *d'Anna*."""
-        size, vowel = len(word), word[0] in ELIDING
-        if word.isdecimal():
-            return str(self._random.randint(10 ** (size - 1), 10**size - 1))
-        if word.isupper():
-            first = self._random.choice("AEIOU" if vowel else "BCDFGKLMNPRSTVZ")
-            return first + "".join(self._random.choices(ascii_uppercase, k=size - 1))
-        return self._name(self._random, vowel)

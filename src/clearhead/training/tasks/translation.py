@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from clearhead.data.batching import Batch, BatchPlan, TokenBatches
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import Encode, EncodedCorpus
-from clearhead.data.input_forms import InputForms, SyntheticNames
+from clearhead.data.input_forms import InputForms
 from clearhead.data.pairs import Pair
+from clearhead.data.synthetic_names import SyntheticNames
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError, counted
