@@ -10,7 +10,7 @@ from clearhead.translation import Translator
 from clearhead.translation.sources import Reader, as_usual, cut, in_capitals, sentence_spans
 from tests.translation.tiny import LINES, parts, translator
 
-TEXTS = st.text() | st.text(alphabet="Aa1.!?…\"'”)( \n\u2028\u00a0\t")
+TEXTS = st.text() | st.text(alphabet="Aa1.!?…\"'”)( \n\u2028\u00a0\t-#|<p>")
 
 
 def sentences(text: str) -> list[str]:
@@ -18,13 +18,13 @@ def sentences(text: str) -> list[str]:
 
 
 @given(TEXTS)
-def test_nothing_but_whitespace_lies_outside_the_sentences(text: str) -> None:
+def test_sentences_are_stripped_and_in_order_and_none_lies_outside_them(text: str) -> None:
     end = 0
     for start, stop in sentence_spans(text):
-        assert text[end:start].strip() == ""
+        assert sentences(text[end:start]) == []
         assert text[start:stop] == text[start:stop].strip() != ""
         end = stop
-    assert text[end:].strip() == ""
+    assert sentences(text[end:]) == []
 
 
 @given(TEXTS)
@@ -52,7 +52,10 @@ def test_what_is_blank_has_no_sentence(blank: str) -> None:
         '"Stop!" he said.',
         "See clearhead.models.Transformer at example.com now.",
         "Hello :)",
-        "?",
+        "5 - 3 = 2 - well, nearly.",
+        "He is the no. 1) of them.",
+        "a < b > c | d",
+        "This is <em>very</em> important.",
     ],
 )
 def test_these_are_one_sentence(whole: str) -> None:
@@ -79,6 +82,28 @@ def test_these_are_several(parts: list[str], gap: str) -> None:
     assert sentences(gap.join(parts)) == parts
     if parts[0][-1] not in "e":
         assert sentences("  ".join(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  - Wash the vegetables", ["Wash the vegetables"]),
+        ("## 1. Introduction", ["Introduction"]),
+        ("5. Open the door. 6. Close it.", ["Open the door.", "Close it."]),
+        ("- [x] Buy milk", ["Buy milk"]),
+        ("> a) (Yes) and no", ["(Yes) and no"]),
+        ("| Name | Age of Tom |", ["Name", "Age of Tom"]),
+        ("Name\tCity", ["Name", "City"]),
+        ("<li>First item</li><li class='x'>Second <b>item</b></li>",
+         ["First item", "Second <b>item</b>"]),
+        ("One<br/>two <!-- three -->", ["One", "two"]),
+        ("|---|:--:|", []), ("---", []), ("```python", []), ("🎉 🎉", []), ("?", []),
+        ("- 1990 was hot.", ["1990 was hot."]),
+        ("#hashtag -5 *bold*", ["#hashtag -5 *bold*"]),
+    ],
+)  # fmt: skip
+def test_layout_is_no_part_of_a_sentence(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
 
 
 def test_time_grows_with_the_length_and_no_faster() -> None:
@@ -114,6 +139,19 @@ def test_what_fits_is_left_alone() -> None:
 def test_a_character_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(UserError, match="single character 'a'"):
         cut("abc", (0, 3), lambda part: False)
+
+
+def test_layout_and_indentation_are_copied() -> None:
+    t = translator()
+    hello, fine = t.translate(["Hello world.", "I am fine."])
+    copied = {
+        "  - Hello world.": f"  - {hello}",
+        "\n\n  1) Hello world. I am fine. \n": f"  1) {hello} {fine}",
+        "| Hello world. |  I am fine. |": f"| {hello} |  {fine} |",
+        "<p>Hello world.</p>\n<hr>\n* I am fine.": f"<p>{hello}</p>\n<hr>\n* {fine}",
+        "  --- ": "  ---",
+    }
+    assert t.translate(list(copied)) == list(copied.values())
 
 
 LETTERS = st.text("abé ßÉ'.-1\u00a0", min_size=1)

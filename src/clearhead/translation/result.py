@@ -24,6 +24,7 @@ from clearhead.translation.sources import Span
 Link = tuple[int, int]
 Weights = NDArray[np.floating]
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_BLANK_LINES = re.compile(rf"\A\s*{_LINE_BREAKS.pattern}")
 # Source, translation, score per token, finished -> reasons to doubt.
 Marker = Callable[[str, str, float, bool], tuple[str, ...]]
 
@@ -155,9 +156,11 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
     links: list[Link] = []
     read, written = WordCounter(), WordCounter()
     end = pieces[0].span[0]
-    read.add(text[:end])
+    before = _BLANK_LINES.sub("", text[:end])
+    read.add(before)
+    written.add(before)
     for piece in pieces:
-        gap = text[end : piece.span[0]]  # the whitespace between two sentences
+        gap = text[end : piece.span[0]]  # the whitespace and layout between two sentences
         words += [gap, piece.text]
         read.add(gap)
         written.add(gap)
@@ -168,7 +171,8 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
         end = piece.span[1]
     hypotheses = [piece.hypothesis for piece in pieces]
     return Translation(
-        "".join(words).strip(),  # a first or last sentence may have become nothing
+        # A first or last sentence may have become nothing.
+        (before + "".join(words).strip() + text[end:]).rstrip(),
         sum(h.score for h in hypotheses),
         sum(h.normalized for h in hypotheses),
         all(h.finished for h in hypotheses),
@@ -177,6 +181,11 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
         None if pieces[0].doubt is None else _reasons(pieces),
         min(h.per_token for h in hypotheses),
     )
+
+
+def layout_only(blank: Translation, text: str) -> Translation:
+    """The translation of a text without a sentence: the same layout."""
+    return replace(blank, text=_BLANK_LINES.sub("", text.rstrip()))
 
 
 def _reasons(pieces: list[Piece]) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """From texts to what the model reads: sentences of token ids, each with its span in the text.
 
-A text is split where sentences end. A sentence with more tokens than the model has positions is cut
-where it hurts least. A heading in capitals (WHERE IS THE STATION?) shares hardly a token with the
-sentences that a model learned from, so it is read as it is usually written.
+A text is split where sentences end; its layout is copied (`clearhead.translation.layout`). A
+sentence with more tokens than the model has positions is cut where it hurts least. A heading in
+capitals (WHERE IS THE STATION?) shares hardly a token with the sentences that a model learned
+from, so it is read as it is usually written.
 
-Spans are pairs of positions in the text, so nothing is lost: the text between two spans is
-whitespace, which is copied into the translation.
+Spans are pairs of positions in the text, so nothing is lost: what lies between two spans is
+whitespace and layout, which are copied into the translation.
 """
 
 import logging
@@ -16,12 +17,12 @@ from typing import NamedTuple
 
 from clearhead.errors import UserError
 from clearhead.text import BothLanguages
+from clearhead.translation.layout import Span, after_mark, is_layout, language
 
 logger = logging.getLogger(__name__)
 
 
 CHARACTERS = 64  # of a token, at most: a longer text is taken to have too many tokens
-Span = tuple[int, int]  # start and end in a text
 Encode = Callable[[list[str]], list[list[int]]]
 
 # Never the end of a sentence, for a name or an example follows.
@@ -31,44 +32,44 @@ _TITLES = re.compile(
 )
 # An abbreviation only where a number follows: "No. 5", but "No. I will not."
 _BEFORE_NUMBERS = re.compile(
-    r"(?i:nos?|nr|figs?|vols?|pp?|art|sec|ch|eq|para"
+    r"(?i:nos?|nr|figs?|vols?|pp?|art|sect?|ch|eq|para|apt|bldg|rm|tel|ext"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 )
 # "J. R. R. Tolkien", "the U.S. Army"; the pronoun I is a word.
 _INITIALS = re.compile(r"(?:[A-HJ-Z]|(?:[A-Z]\.)+[A-Z])")
 _ENDING = re.compile(r"""([^\s"“‘(\[«]*?)([.!?…]+)["'”’»)\]]*$""")
 _BEGINNING = re.compile(r"""["'“‘«(\[¿¡–—-]*(\w)""")
-_LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _VIEW = 60  # characters on either side that decide
 # Better gaps first: after clause punctuation, between words.
 _GAPS = (re.compile(r"(?<=[,;:–—])\s+"), re.compile(r"\s+"))
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The (start, end) of every sentence; all that lies outside them is whitespace.
+    """The (start, end) of every sentence; all that lies outside them is whitespace and layout.
 
-    A sentence ends at a line break, or at . ! ? … (and closing quotes) before
+    A sentence ends with its line, or at . ! ? … (and closing quotes) before
     whitespace and something that does not begin in lower case; titles,
     initials, abbreviations before numbers and decimals end nothing.
     """
-    spans = []
-    start = 0
-    for gap in re.finditer(r"\s+", text):
-        at_edge = gap.start() == 0 or gap.end() == len(text)
-        if at_edge or _is_border(text, gap.start(), gap.end()):
-            if start < gap.start():
-                spans.append((start, gap.start()))
-            start = gap.end()
-    if start < len(text):
-        spans.append((start, len(text)))
-    return spans
+    spans = (span for part in language(text) for span in _sentences(text, *part))
+    return [(start, end) for start, end in spans if not is_layout(text[start:end])]
 
 
-def _is_border(text: str, end: int, following: int) -> bool:
-    if not _LINE_BREAKS.isdisjoint(text[end:following]):
-        return True
-    ending = _ENDING.search(text[max(0, end - _VIEW) : end])
-    beginning = _BEGINNING.match(text[following : following + _VIEW])
+def _sentences(text: str, start: int, stop: int) -> Iterator[Span]:
+    """The sentences of one part of a line."""
+    start = after_mark(text, start, stop)
+    stop = start + len(text[start:stop].rstrip())
+    for gap in _GAPS[-1].finditer(text, start, stop):
+        before = text[max(start, gap.start() - _VIEW) : gap.start()]
+        if before and _is_border(before, text[gap.end() : min(stop, gap.end() + _VIEW)]):
+            yield start, gap.start()
+            start = after_mark(text, gap.end(), stop)
+    if start < stop:
+        yield start, stop
+
+
+def _is_border(before: str, after: str) -> bool:
+    ending, beginning = _ENDING.search(before), _BEGINNING.match(after)
     if not ending or not beginning or beginning[1].islower():
         return False
     word, mark = ending[1], ending[2]

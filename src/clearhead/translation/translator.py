@@ -19,7 +19,16 @@ from clearhead.translation.loading import (
     find_model,
     load_engine,
 )
-from clearhead.translation.result import BLANK, Link, Piece, Translation, Weights, join, word_links
+from clearhead.translation.result import (
+    BLANK,
+    Link,
+    Piece,
+    Translation,
+    Weights,
+    join,
+    layout_only,
+    word_links,
+)
 from clearhead.translation.sources import Reader, Source
 
 if TYPE_CHECKING:
@@ -36,10 +45,11 @@ class Translator:
         Translator.from_pretrained().translate(["A woman reads a book."])
 
     A text is translated sentence by sentence (`split_sentences`), and joined with the whitespace
-    between them; whitespace around it is dropped. A sentence in capitals is translated as it is
-    usually written, and then set in capitals. `refuse_long` makes a sentence beyond
-    the model's positions an error instead of cutting it. The word alignment of an ensemble is
-    that of its first model. Warnings go to the logger `clearhead.translation`.
+    and layout between them (list marks, borders of tables, tags of elements); whitespace around it
+    is dropped, except the indentation of its first line. A sentence in capitals is translated as
+    it is usually written, and then set in capitals. `refuse_long` makes a sentence beyond the
+    model's positions an error instead of cutting it. The word alignment of an ensemble is that of
+    its first model. Warnings go to the logger `clearhead.translation`.
 
     `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
     native engine where it can compute the model. The native engine copies the weights when the
@@ -177,7 +187,9 @@ class Translator:
         if mark_doubt:
             blank, pieces = self._marked(blank, texts, pieces)
         return [
-            join(text, parts, options.n_best) if parts else [blank] * options.n_best
+            join(text, parts, options.n_best)
+            if parts
+            else [layout_only(blank, text)] * options.n_best
             for text, parts in zip(texts, pieces, strict=True)
         ]
 

@@ -19,6 +19,8 @@ ARRIVED = [
 ]
 MISSING = [
     ("She was born on 02/21/1941.", "Elle est née le 02/21/1941.", "02/21/1941"),
+    ("The deadline is 12/25/2023.", "La date limite est 12/25/25/2023.", "12/25/2023"),
+    ("It was on 3/14/2024.", "C'était le 3/3/14/2024.", "3/14/2024"),
     ("It cost $96.2B.", "Cela a coûté 96,2B.", "$96.2B"),
     ("It cost £1.5bn.", "Cela a coûté 1,5 million de livres.", "£1.5bn"),
     ("I paid $5K.", "J'ai payé 5 dollars.", "$5K"),

@@ -21,6 +21,11 @@ Grazie mille, sono molto felice.
 Eu não sei o que fazer.
 Onde fica a estação?
 Ik heb geen tijd voor jou.
+Ich wohne in Berlin.
+Me llamo Pedro.
+Come ti chiami?
+Ik woon in Amsterdam.
+Eu sou do Brasil.
 Waar is het station?
 Привет, как дела?
 今日はいい天気ですね。
@@ -53,6 +58,12 @@ def test_punctuation_has_no_words(source: str) -> None:
         "Van Gogh painted sunflowers.",
         "408",
         "GPT-4",
+        "Price: £120 per night",
+        "Vitamin E",
+        "x = y + 1",
+        "u coming tonight?",
+        "Psst!",
+        "5 Main Street, Boston, MA 02110",
         "He said 'je ne sais pas' to me and to her.",
     ],
 )

@@ -46,6 +46,19 @@ def test_what_is_not_copied_letter_by_letter_is_named(source: str, kind: str, te
     ]
 
 
+def test_an_english_word_that_stays_is_named() -> None:
+    marker = DoubtMarker(-1.0)
+    source, kept = "The talk (this evening) was cancelled.", "Le talk (this evening) cancelled."
+    reasons = marker(source, kept, -0.1, True)
+    assert reasons == tuple(f"{word} not translated" for word in ("this", "evening", "cancelled"))
+    for source, kept in (
+        ("The table is `red`.", "La table est `red`."),
+        ("She is called Prudence Hill.", "Elle s'appelle Prudence Hill."),
+        ("Open the dropout menu.", "Ouvre le menu dropout."),
+    ):
+        assert marker(source, kept, -0.1, True) == ()
+
+
 @pytest.mark.parametrize(
     "text", ["and/or", "at 60 km/h", "the 14th", "250g of flour", "mid-1990s", "it costs 5.50 e.g."]
 )

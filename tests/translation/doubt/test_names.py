@@ -47,6 +47,13 @@ ARRIVED = [
     ("The U.S. Army left.", "L'armée américaine est partie."),
     ("Take vitamin C. Tom takes it.", "Prends de la vitamine C. Tom en prend."),
     ("It has 170 kB, 3 km and 5kg.", "Il fait 170 ko, 3 kilomètres et 5 kilos."),
+    ("Read our Privacy Policy.", "Lisez notre politique de confidentialité."),
+    ("# Welcome to our website!", "# Bienvenue sur notre site !"),
+    ("1) Wash the vegetables", "1) Lavez les légumes"),
+    ("A. Close the door", "A. Fermez la porte"),
+    ("Create an Account", "Créer un compte"),
+    ("Frequently Asked Questions", "Foire aux questions"),
+    ("It is **Very** important.", "C'est **très** important."),
     ("Photosynthesis needs light.", "La photosynthèse a besoin de lumière."),
 ]
 MISSING = [
@@ -72,6 +79,7 @@ MISSING = [
     ("Is Mrs. Okonkwo in?", "Est-ce que Mme Okonwo est là ?", "Okonkwo"),
     ("Ask Tomasz.", "Demande à Tom.", "Tomasz"),
     ("Thank you, Joaquín!", "Merci, Joaquamnn !", "Joaquín"),
+    ("I met Zofia Meadow.", "J'ai rencontré Zofia Prairie.", "Meadow"),
     ("We use GitHub.", "Nous utilisons Gitub.", "GitHub"),
     ("It runs on a GPU.", "Il tourne sur un GIl.", "GPU"),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from clearhead.translation.doubt.dates import months
-from clearhead.translation.doubt.numbers import FrenchNumbers
+from clearhead.translation.doubt.numbers import FrenchNumbers, french_months
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
 # A number above 12 cannot be the month; 03/04/1987 could be March or April.
@@ -39,7 +39,8 @@ def missing_abbreviations(source: str, translation: str) -> tuple[list[str], str
 
 
 def _date(match: re.Match[str], target: FrenchNumbers) -> bool:
-    return not target.says(" ".join(match.groups()))
+    month, day, year = match.groups()
+    return target.says(f"{day} (?:0?{int(month)}|{french_months()[int(month) - 1]}) {year}")
 
 
 def _scaled(match: re.Match[str], target: FrenchNumbers) -> bool:

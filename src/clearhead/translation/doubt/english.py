@@ -26,9 +26,7 @@ def doubt_of_language(source: str) -> str:
     letters = "".join(words)
     if len(_LATIN.findall(letters)) < len(letters) / 2:
         return NOT_ENGLISH
-    if _is_noise(words) or _foreign_words(words) > _english_words(words):
-        return NOT_ENGLISH
-    return ""
+    return NOT_ENGLISH if _is_noise(words) or _is_foreign(words) else ""
 
 
 def is_function_word(word: str) -> bool:
@@ -36,44 +34,74 @@ def is_function_word(word: str) -> bool:
     return word.casefold() in _function_words()["en"]
 
 
-def _english_words(words: list[str]) -> int:
-    return sum(is_function_word(word) for word in words)
+def is_common(word: str) -> bool:
+    """Whether English writes this word in small letters; the word is given so."""
+    return word in _common_words()["en"] or word in _common_words()["both"]
 
 
-def _foreign_words(words: list[str]) -> float:
-    """The most function words of one other language; a foreign letter counts as half a word."""
-    most = max(
-        sum(word in own or word[: word.find("'") + 1] in own for word in _candidates(words, name))
-        for name, own in _function_words().items()
+def untranslated(source: str, translation: str) -> list[str]:
+    """The common English words that the translation still holds, though French has no such word.
+
+    Words with a capital may belong to a name.
+    """
+    kept = set(_WORD.findall(translation)) & _common_words()["en"]
+    return [word for word in dict.fromkeys(_WORD.findall(source)) if word in kept]
+
+
+def _is_foreign(words: list[str]) -> bool:
+    """Whether words of one other language alone outnumber those of English alone.
+
+    A foreign letter counts as half a word; capitalized words may be names, whose letters say
+    nothing about the language.
+    """
+    marked = [w for w in words if w[0].islower() and _FOREIGN_LETTER.search(w)]
+    letters = 0.5 * sum(word not in _BORROWED for word in marked)
+    found = _function_words()
+    return any(
+        letters + _count(_candidates(words, name), found[name] - found["en"])
+        > _count(words, found["en"] - (found[name] if len(words) > 1 else set()))
+        for name in found
         if name != "en"
     )
-    # Capitalized words may be names, whose letters say nothing about the language.
-    marked = [w for w in words if w[0].islower() and _FOREIGN_LETTER.search(w)]
-    return most + 0.5 * sum(word not in _BORROWED for word in marked)
+
+
+def _count(words: list[str], known: frozenset[str]) -> int:
+    """How many are among them, as a whole or up to the apostrophe: l'heure."""
+    folded = map(str.casefold, words)
+    return sum(word in known or word[: word.find("'") + 1] in known for word in folded)
 
 
 def _candidates(words: list[str], language: str) -> list[str]:
-    """Small letters; without the first word of a name such as Los Angeles or El Greco.
+    """Without single letters, abbreviations and the first word of a name such as Los Angeles.
 
     German writes nouns with a capital, so that there the word may be an article.
     """
     german = language == "de"
     pairs = zip(words, [*words[1:], "x"], strict=True)
-    return [a.casefold() for a, b in pairs if german or not (a[0].isupper() and b[0].isupper())]
+    kept = [a for a, b in pairs if german or not (a[0].isupper() and b[0].isupper())]
+    return [word for word in kept if len(word) > 1 and not word.isupper()] or words[:1]
 
 
 def _is_noise(words: list[str]) -> bool:
     """Keys hit at random: most of the longer words have no vowel, or six consonants in a row."""
-    longer = [word.casefold() for word in words if len(word) > 3 and not word.isupper()]
+    longer = [word.casefold() for word in words if len(word) > 4 and not word.isupper()]
     noise = [w for w in longer if not _VOWELS.search(w) or re.search("[b-df-hj-np-tv-xz]{6}", w)]
     return len(noise) * 2 > len(longer)
 
 
 @cache
 def _function_words() -> dict[str, frozenset[str]]:
-    """The words of each language; a word that is English, too, is no evidence against it."""
-    text = files(__package__).joinpath("function_words.tsv").read_text(encoding="utf-8")
+    """The words of each language."""
+    return _table("function_words.tsv")
+
+
+@cache
+def _common_words() -> dict[str, frozenset[str]]:
+    """Those of English alone, and those that are French, too."""
+    return _table("common_words.tsv")
+
+
+def _table(name: str) -> dict[str, frozenset[str]]:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    found = {language: frozenset(words.split()) for language, words in rows}
-    english = found["en"]
-    return {name: words if name == "en" else words - english for name, words in found.items()}
+    return {language: frozenset(words.split()) for language, words in rows}

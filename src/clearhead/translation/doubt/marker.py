@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearhead.translation.doubt.abbreviated import missing_abbreviations
-from clearhead.translation.doubt.english import doubt_of_language
+from clearhead.translation.doubt.english import doubt_of_language, untranslated
 from clearhead.translation.doubt.names import missing_names
 from clearhead.translation.doubt.numbers import missing_numbers
 
@@ -106,7 +106,9 @@ class DoubtMarker:
         if math.isnan(score) or score < self.threshold:
             reasons.append(LOW_SCORE)
         missing = missing_copies(source, translation)
-        return (*reasons, *(literal.message for literal in missing))
+        kept = untranslated(literals(source)[1], translation)
+        reasons += [literal.message for literal in missing]
+        return (*reasons, *(f"{word} not translated" for word in kept))
 
 
 def missing_copies(source: str, translation: str) -> list[Literal]:

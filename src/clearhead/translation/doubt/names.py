@@ -11,13 +11,15 @@ from functools import cache
 from importlib.resources import files
 
 from clearhead.translation.doubt.dates import missing_dates
-from clearhead.translation.doubt.english import is_function_word
+from clearhead.translation.doubt.english import is_common, is_function_word
 from clearhead.translation.doubt.exonyms import missing_exonyms
 from clearhead.translation.doubt.numbers import folded
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 # Behind one of these a capital may only mean that a sentence begins.
-_OPENING = re.compile(r"(?:^|[.!?…:;]|[\"“‘«(\[*•–—-])[\"“‘«(\[\s*•–—-]*$")
+_OPENING = re.compile(
+    r"(?:^(?:\W*\w{1,3}[.):])?|[.!?…:;|>]|[\"“‘«(\[*_~•–—→+#-])[\"“‘«(\[\s*_~•–—→+#|>\])-]*$"
+)
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|St|Mt|Gen|Capt|Sgt|[A-Z])\.\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _INITIALS = re.compile(r"(?<![\w.])(?P<letters>(?:[A-Z]\. ?)+)(?P<name>[A-Z]\w+)")
@@ -78,18 +80,32 @@ def _is_heading(words: list[str]) -> bool:
 
 
 def _names(source: str) -> list[str]:
-    """The capitalized words inside the sentence that French does not write in its own way."""
-    names = []
-    for match in _WORD.finditer(source):
-        word = _POSSESSIVE.sub("", match[0])
-        before = source[: match.start()]
-        inside = bool(_TITLE.search(before)) or not _OPENING.search(before)
-        marked = (inside and word[0].isupper()) or not word[1:].islower()
-        if len(word) == 1:
-            names += [word] if _LETTER.match(source, match.start()) else []
-        elif marked and not _is_translated(word):
-            names.append(word)
-    return names
+    """The capitalized words inside the sentence that French does not write in its own way.
+
+    A common word is a name only beside a word that is not common: Emma Stone, no Privacy Policy.
+    """
+    found = [match for match in _WORD.finditer(source) if _has_capital(source, match)]
+    rare = [match for match in found if not _is_common(match[0])]
+    beside = {match.end() + 1 for match in rare} | {match.start() - 1 for match in rare}
+    return [
+        _POSSESSIVE.sub("", match[0])
+        for match in found
+        if match in rare or not beside.isdisjoint(match.span())
+    ]
+
+
+def _is_common(word: str) -> bool:
+    return word[1:].islower() and is_common(word.casefold())
+
+
+def _has_capital(source: str, match: re.Match[str]) -> bool:
+    """Whether a word has a capital that neither a sentence nor English alone gives it."""
+    word, before = _POSSESSIVE.sub("", match[0]), source[: match.start()]
+    if len(word) == 1:
+        return _LETTER.match(source, match.start()) is not None
+    inside = bool(_TITLE.search(before)) or not _OPENING.search(before)
+    marked = (inside and word[0].isupper()) or not word[1:].islower()
+    return marked and not _is_translated(word)
 
 
 def _is_translated(word: str) -> bool:

@@ -181,7 +181,7 @@ class FrenchNumbers:
         if 1 < number < 100:
             words.append(folded(french_ordinal(number)))
         if 1 <= number <= 12:
-            words.append(_months()[number - 1])
+            words.append(french_months()[number - 1])
         words += [_WORDS_OF[number]] if number in _WORDS_OF else []
         if words and self.says("|".join(words)):
             return True
@@ -189,7 +189,8 @@ class FrenchNumbers:
 
 
 @cache
-def _months() -> list[str]:
+def french_months() -> list[str]:
+    """Janvier to décembre, folded."""
     return [folded(french) for _, french in table("productions/months")]
 
 
