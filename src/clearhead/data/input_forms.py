@@ -32,7 +32,7 @@ _ENCLOSING = (
 )  # fmt: skip
 _LABELS = ("A", "B", "Q", "Tom", "Anna", "1", "P.S.", "Note", "Attention")  # the same in French
 _QUOTATION = (*['""', "“”"] * 3, "''", "‘’", "«»", "„“")
-_SEVERAL = {".": ("...", "…", "..", "!"), "!": ("!!", "!!!", "?!"), "?": ("??", "???", "?!", "!?")}
+_SEVERAL = {".": ("...", "…", "!"), "!": ("!!", "!!!", "?!"), "?": ("??", "???", "?!", "!?")}
 _HEADINGS = ("# ", "## ", "### ", "", "", "")
 _EMOJI = (
     *"😀😃😂🤣😊😉😍😎🤔😅😢😭😡🙏👍👎👏💪🎉🎂🎁💔🔥✨⭐🌍🚀🚗🚂🏠📚📎📧📞💻🐛✅❌☕🍕🍎🐶🐱🧬",
@@ -63,7 +63,8 @@ class InputForms:
             varied = _one_form(draw, varied)
             if draw.random() < _MORE_FORMS:
                 varied = _one_form(draw, varied)
-        self._remember(pair)
+        if pair.source[-1:] in _SEVERAL:  # a text is joined from sentences, not from fragments
+            self._remember(pair)
         return varied
 
     def _joined(self, pair: Pair) -> Pair:
@@ -141,8 +142,8 @@ def as_quotation(random: Random, pair: Pair) -> Pair:
     """The sentence between the quotation marks of each language."""
     if any(mark in side for side in pair for mark in _QUOTES):
         return pair
-    first, last = random.choice(_QUOTATION)
-    return Pair(f"{first}{pair.source}{last}", f"«{_NARROW}{pair.target}{_NARROW}»")
+    marks = random.choice(_QUOTATION)
+    return Pair(f"{marks[0]}{pair.source}{marks[1]}", f"«{_NARROW}{pair.target}{_NARROW}»")
 
 
 def enclosed(random: Random, pair: Pair) -> Pair:

@@ -161,6 +161,7 @@ class FrenchNumbers:
     """The numbers of a translation, in digits, words and Roman numerals."""
 
     def __init__(self, translation: str) -> None:
+        self.digits = set(re.findall(r"\d+", translation))
         self.values = {value for run in _RUN.findall(translation) for value in readings(run)}
         self.words = f" {plain_numbers(translation)} "
         self._romans = set(re.findall(r"\b([IVX]+)(?:e|er|re|ème)?\b", translation))
@@ -272,6 +273,8 @@ def _parts(match: re.Match[str], target: FrenchNumbers) -> bool:
 
 
 def _number(match: re.Match[str], target: FrenchNumbers) -> bool:
+    if re.fullmatch(r"0\d+", match[0]):
+        return match[0] in target.digits  # of a telephone number or a code
     values = readings(match[0])
     if any(map(target.has, values)):
         return True
