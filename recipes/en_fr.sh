@@ -21,12 +21,14 @@ shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
 #    and technical terms, and it translates Mary as Marie in every third pair; those pairs
 #    are left out, because names are to be copied. Our own pairs (corpus/en_fr, CC0) are
-#    taken twice. The wide grammar adds dates, times, prices and agreement.
+#    taken twice, those of words alone, labels and markup (forms) three times. The wide
+#    grammar adds dates, times, prices and agreement.
 mkdir -p "$(dirname "$run")"
 if [ ! -e "$run-pairs.tsv" ]; then
   {
     awk -F '\t' '!($1 ~ /Mary/ && $2 ~ /Marie/)' "$data/train.tsv"
-    cat corpus/en_fr/*.tsv corpus/en_fr/*.tsv
+    for _ in 1 2; do cat corpus/en_fr/*.tsv; done
+    for _ in 1 2 3; do cat corpus/en_fr/forms/*.tsv; done
   } > "$run-pairs.tmp"
   mv "$run-pairs.tmp" "$run-pairs.tsv"
 fi
@@ -46,7 +48,7 @@ else
   clearhead train en_fr --run-dir "$run" \
     --set data.train="$run-pairs.tsv + grammar:wide:train:60000" \
     --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
-    --set data.synthetic_names=0.3 --set data.input_forms=0.12 --set vocabulary.copies=3 \
+    --set data.synthetic_names=0.3 --set data.input_forms=0.18 --set vocabulary.copies=3 \
     --set model.dropout=0.1 --set run.batch_tokens=8192 --set run.steps=10000 "$@"
 fi
 
