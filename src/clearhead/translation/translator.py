@@ -56,8 +56,9 @@ class Translator:
     translator is made. A given model stays in eval mode. `doubt_threshold` is the score per token
     below which a translation is doubtful (`clearhead.translation.doubt`); a model directory may
     hold its own. With `check_copies` a sentence is searched for a second time if its translation
-    lacks a name, number, URL, code or emoji (`clearhead.translation.copying`); it is set for the
-    shipped translator, and useful for others from English into French.
+    lacks a name, number, URL, code or emoji (`clearhead.translation.copying`), or if a text mixes
+    *tu* and *vous* (`clearhead.translation.register`); it is set for the shipped translator, and
+    useful for others from English into French.
     """
 
     def __init__(
@@ -203,7 +204,9 @@ class Translator:
             hypotheses = self.engine.decode([source.ids for source in part], options)
             if self.check_copies:
                 from clearhead.translation.copying import SecondSearch
+                from clearhead.translation.register import OneForm
 
+                hypotheses = OneForm(self.engine, self.tokenizer, options)(part, hypotheses)
                 second = SecondSearch(self.engine, self.tokenizer, self.reader, options)
                 hypotheses = second(texts, part, hypotheses)
             found += hypotheses
