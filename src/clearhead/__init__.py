@@ -4,8 +4,9 @@
 used, not before.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from clearhead.lazy import attributes_of
 
 if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.models import Transformer, build_transformer
@@ -13,25 +14,20 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.translation import Translator
 
 __version__ = "0.1.0"
-
-_HOME = {
-    "Translator": "clearhead.translation",
-    "pipeline": "clearhead.pipelines",
-    "Transformer": "clearhead.models",
-    "build_transformer": "clearhead.models",
-}
-
 __all__ = ["Transformer", "Translator", "__version__", "build_transformer", "pipeline"]
 
+_PACKAGES = (
+    "biology", "blocks", "compare", "data", "decoding", "evaluation", "explain", "export", "fast",
+    "learn", "models", "native", "pipelines", "pretrained", "text", "training", "translation",
+)  # fmt: skip
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its package at its first use (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'clearhead' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__ = attributes_of(
+    __name__,
+    {package: f"clearhead.{package}" for package in _PACKAGES}
+    | {
+        "Translator": "clearhead.translation",
+        "pipeline": "clearhead.pipelines",
+        "Transformer": "clearhead.models",
+        "build_transformer": "clearhead.models",
+    },
+)

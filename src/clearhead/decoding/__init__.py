@@ -16,12 +16,7 @@ __all__ = ["DecodingOptions", "Engine", "Hypothesis", "NativeEngine", "ReadableE
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "DecodingOptions": "clearhead.decoding.engine",
-        "Engine": "clearhead.decoding.engine",
-        "Hypothesis": "clearhead.decoding.engine",
-        "NativeEngine": "clearhead.decoding.native",
-        "ReadableEngine": "clearhead.decoding.readable",
-        "decode": "clearhead.decoding.readable",
-    },
+    dict.fromkeys(["DecodingOptions", "Engine", "Hypothesis"], "clearhead.decoding.engine")
+    | {"NativeEngine": "clearhead.decoding.native"}
+    | dict.fromkeys(["ReadableEngine", "decode"], "clearhead.decoding.readable"),
 )

@@ -6,18 +6,10 @@ imports its module on first use.
 
 from clearhead.lazy import attributes_of
 
-_MODULES = {
-    "trace": "clearhead.explain.tracer",
-    "Trace": "clearhead.explain.tracer",
-    "AttentionView": "clearhead.explain.view",
-    "head_view": "clearhead.explain.view",
-    "model_view": "clearhead.explain.view",
-}
-
 __all__ = ["AttentionView", "Trace", "head_view", "model_view", "trace"]
 
-__getattr__ = attributes_of(__name__, _MODULES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__ = attributes_of(
+    __name__,
+    dict.fromkeys(["trace", "Trace"], "clearhead.explain.tracer")
+    | dict.fromkeys(["AttentionView", "head_view", "model_view"], "clearhead.explain.view"),
+)

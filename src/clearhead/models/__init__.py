@@ -34,22 +34,13 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "Bert": "clearhead.models.bert",
-        "BertConfig": "clearhead.models.bert",
-        "Esm": "clearhead.models.esm",
-        "EsmConfig": "clearhead.models.esm",
-        "Gpt": "clearhead.models.gpt",
-        "GptConfig": "clearhead.models.gpt",
-        "Marian": "clearhead.models.marian",
-        "MarianConfig": "clearhead.models.marian",
-        "PRESETS": "clearhead.models.config",
-        "SentenceEmbedding": "clearhead.models.bert",
-        "Transformer": "clearhead.models.transformer",
-        "TransformerConfig": "clearhead.models.config",
-        "build_transformer": "clearhead.models.transformer",
-        "count_parameters": "clearhead.models.architecture",
-        "masked_mean": "clearhead.models.bert",
-        "tree": "clearhead.models.architecture",
-    },
+    dict.fromkeys(["count_parameters", "tree"], "clearhead.models.architecture")
+    | dict.fromkeys(
+        ["Bert", "BertConfig", "SentenceEmbedding", "masked_mean"], "clearhead.models.bert"
+    )
+    | dict.fromkeys(["PRESETS", "TransformerConfig"], "clearhead.models.config")
+    | dict.fromkeys(["Esm", "EsmConfig"], "clearhead.models.esm")
+    | dict.fromkeys(["Gpt", "GptConfig"], "clearhead.models.gpt")
+    | dict.fromkeys(["Marian", "MarianConfig"], "clearhead.models.marian")
+    | dict.fromkeys(["Transformer", "build_transformer"], "clearhead.models.transformer"),
 )

@@ -20,12 +20,9 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "Pretrained": "clearhead.pretrained.loading",
-        "check_together": "clearhead.pretrained.loading",
-        "from_pretrained": "clearhead.pretrained.loading",
-        "from_state_dict": "clearhead.pretrained.teaching",
-        "load": "clearhead.pretrained.loading",
-        "save_pretrained": "clearhead.pretrained.saving",
-    },
+    dict.fromkeys(
+        ["Pretrained", "check_together", "from_pretrained", "load"], "clearhead.pretrained.loading"
+    )
+    | {"save_pretrained": "clearhead.pretrained.saving"}
+    | {"from_state_dict": "clearhead.pretrained.teaching"},
 )

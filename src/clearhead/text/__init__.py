@@ -23,13 +23,9 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "BothLanguages": "clearhead.text.sentencepiece_pair",
-        "BpeDropout": "clearhead.text.bpe_dropout",
-        "MarianLanguages": "clearhead.text.sentencepiece_pair",
-        "PretrainedTokenizer": "clearhead.text.pretrained",
-        "Tokenizer": "clearhead.text.tokenizer",
-        "load_tokenizer": "clearhead.text.pretrained",
-        "unify_french_spaces": "clearhead.text.inputs",
-    },
+    {"BpeDropout": "clearhead.text.bpe_dropout"}
+    | {"unify_french_spaces": "clearhead.text.inputs"}
+    | dict.fromkeys(["PretrainedTokenizer", "load_tokenizer"], "clearhead.text.pretrained")
+    | dict.fromkeys(["BothLanguages", "MarianLanguages"], "clearhead.text.sentencepiece_pair")
+    | {"Tokenizer": "clearhead.text.tokenizer"},
 )

@@ -34,16 +34,11 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "GRAMMARS": "clearhead.data.grammar.splits",
-        "GrammarPair": "clearhead.data.grammar.bitext",
-        "PHENOMENA": "clearhead.data.grammar.syntax",
-        "PRODUCTIONS": "clearhead.data.grammar.productions",
-        "SPLITS": "clearhead.data.grammar.splits",
-        "WIDE_SPLITS": "clearhead.data.grammar.splits",
-        "generate": "clearhead.data.grammar.splits",
-        "generate_wide": "clearhead.data.grammar.splits",
-        "word_spans": "clearhead.data.grammar.bitext",
-        "words": "clearhead.data.grammar.bitext",
-    },
+    dict.fromkeys(["GrammarPair", "word_spans", "words"], "clearhead.data.grammar.bitext")
+    | {"PRODUCTIONS": "clearhead.data.grammar.productions"}
+    | dict.fromkeys(
+        ["GRAMMARS", "SPLITS", "WIDE_SPLITS", "generate", "generate_wide"],
+        "clearhead.data.grammar.splits",
+    )
+    | {"PHENOMENA": "clearhead.data.grammar.syntax"},
 )
