@@ -12,7 +12,16 @@ import clearhead
 
 FOLDER = Path(clearhead.__file__).parent
 PACKAGES = sorted(p.parent.name for p in FOLDER.glob("*/__init__.py") if p.parent.name != "cli")
-LAZY = ["data", "data.grammar", "decoding", "explain", "models", "pretrained", "text", "translation"]
+LAZY = [
+    "data",
+    "data.grammar",
+    "decoding",
+    "explain",
+    "models",
+    "pretrained",
+    "text",
+    "translation",
+]
 
 
 def in_a_new_process(expression: str) -> object:

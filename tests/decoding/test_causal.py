@@ -105,3 +105,12 @@ def test_a_block_with_its_own_forward_is_decoded_without_a_cache() -> None:
         for _ in range(9):
             ids.append(int(model.logits(model(torch.tensor([ids]))[:, -1]).argmax()))
     assert found.ids == ids[PROMPT:]
+
+
+@pytest.mark.parametrize("path", ["", "decoder.layers.1", "embed", "positions"])
+def test_a_model_with_a_hook_on_a_part_is_decoded_without_a_cache(path: str) -> None:
+    model = gpt()
+    handle = model.get_submodule(path).register_forward_hook(lambda *_: None)
+    assert isinstance(begin(model), UncachedCausalSteps)
+    handle.remove()
+    assert isinstance(begin(model), CachedCausalSteps)

@@ -1,3 +1,6 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -68,3 +71,17 @@ def test_afterwards_the_blocks_record_as_before(kept: bool) -> None:
 def test_a_layer_that_is_not_there_is_named() -> None:
     with pytest.raises(UserError, match="no decoder layer 3; this model has 3"):
         cross_attention(MODEL, SOURCES, TARGETS, 3)
+
+
+def test_threads_that_share_a_model_find_what_each_finds_alone() -> None:
+    record_attention(MODEL, False)
+    alone = [cross_attention(MODEL, [source], [[3] * 9], 1)[0] for source in SOURCES]
+    busy = MODEL.decoder.layers[1].cross_attention_block.register_forward_hook(
+        lambda *_: time.sleep(0.005)  # the other threads run between the attention and its reading
+    )
+    with ThreadPoolExecutor(len(SOURCES)) as pool:
+        found = pool.map(lambda source: cross_attention(MODEL, [source], [[3] * 9], 1)[0], SOURCES)
+        together = list(found)
+    busy.remove()
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=0)

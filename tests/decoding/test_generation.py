@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -14,10 +15,12 @@ from transformers.utils import logging
 from clearhead.decoding.causal import CausalEngine
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import Continuation, generate
+from clearhead.decoding.readable import decode
 from clearhead.decoding.sampling import warped
 from clearhead.errors import UserError
 from clearhead.models import Gpt
 from clearhead.pretrained import from_pretrained
+from tests.decoding.tiny import make_model
 
 SIZES: dict[str, dict[str, Any]] = {
     "narrow": {"n_embd": 12, "n_layer": 1, "n_head": 3, "n_positions": 260, "vocab_size": 50},
@@ -196,3 +199,34 @@ def from_saved_copy() -> Gpt:
     import copy
 
     return copy.deepcopy(pair("narrow")[1])
+
+
+WRONG_CALLS: dict[str, tuple[dict[str, Any], str]] = {
+    "one list of ids": ({"prompts": [5, 6]}, "not lists of ids"),
+    "text": ({"prompts": ["ab"]}, "not lists of ids"),
+    "too few seeds": ({"prompts": [[5], [6, 7]], "seeds": [3]}, "1 seeds for 2 prompts"),
+    "one number": ({"prompts": [[5]], "seeds": 7}, "not lists of ids"),
+    "no rows": ({"prompts": [[5]], "rows": -1}, "rows=-1 is not a whole number"),
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS)
+def test_a_wrong_argument_is_named(call: str) -> None:
+    arguments, message = WRONG_CALLS[call]
+    with pytest.raises(UserError, match=message):
+        generate(pair("narrow")[1], **arguments)
+
+
+def test_seeds_may_be_an_array() -> None:
+    given = prompts("narrow")[:2]
+    model, seeds = pair("narrow")[1], [4, 11]
+    assert generate(model, given, None, np.array(seeds)) == generate(model, given, None, seeds)  # type: ignore[arg-type]
+
+
+def test_a_model_of_another_family_is_refused_by_its_name() -> None:
+    translator: Any = make_model()
+    with pytest.raises(UserError, match="a Transformer does not continue texts; give a Gpt"):
+        generate(translator, [[5]])
+    gpt: Any = pair("narrow")[1]
+    with pytest.raises(UserError, match="a Gpt does not translate; give a Transformer"):
+        decode(gpt, [[5]])

@@ -327,3 +327,35 @@ def test_a_hook_on_a_block_sees_every_step() -> None:
     one_by_one(steps, targets(model, SENTENCES)[:, :6])
     handle.remove()
     assert seen == [(SENTENCES, 1, model.config.d_model)] * 6
+
+
+HOOKED = ["decoder.layers.1.feed_forward_block", "decoder.norm", "tgt_embed.embedding", "tgt_pos"]
+
+
+def blended(block: nn.Module, inputs: object, output: Tensor) -> Tensor:
+    return running_mean(output)
+
+
+@pytest.mark.parametrize("path", HOOKED)
+@torch.no_grad()
+def test_a_hook_that_looks_back_gives_what_it_gives_for_all_positions(path: str) -> None:
+    model = make_model()
+    model.get_submodule(path).register_forward_hook(blended)
+    src, tgt = sources(model), targets(model, SENTENCES)
+    assert_close(one_by_one(begin(model, src), tgt), at_once(model, src, tgt))
+
+
+@torch.no_grad()
+def test_a_hook_before_a_part_gives_what_it_gives_for_all_positions() -> None:
+    model = make_model()
+    block = model.decoder.layers[2].self_attention_block
+    block.register_forward_pre_hook(lambda _, inputs: (*map(running_mean, inputs[:3]), inputs[3]))
+    src, tgt = sources(model), targets(model, SENTENCES)
+    assert_close(one_by_one(begin(model, src), tgt), at_once(model, src, tgt))
+
+
+def test_hooks_on_the_encoder_and_the_projection_keep_the_cache() -> None:
+    model = make_model()
+    for part in (model.encoder.layers[0], model.projection_layer):
+        part.register_forward_hook(lambda *_: None)
+    assert isinstance(begin(model, sources(model)), CachedSteps)

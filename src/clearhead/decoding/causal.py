@@ -24,6 +24,7 @@ from clearhead.decoding.steps import (
     with_cache,
 )
 from clearhead.models import Gpt, GptConfig
+from clearhead.models.architecture import has_hooks
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel
 from clearhead.native.search import Integers, default_threads
@@ -68,7 +69,7 @@ class CausalEngine:
 def begin(model: Gpt) -> CausalSteps:
     """With a cache, if all parts of the model are known to allow it."""
     part = uncacheable_part(model.decoder, model.embed, model.positions)
-    if part is None and method(model, "forward") is Gpt.forward:
+    if part is None and method(model, "forward") is Gpt.forward and not has_hooks(model):
         return CachedCausalSteps(model)
     report_no_cache(type(part or model).__name__)
     return UncachedCausalSteps(model)
@@ -144,9 +145,7 @@ class NativeCausalSteps:
             for number in range(len(self.sessions))
         ]
         work = partial(self._advance, tokens, logits)
-        busy = [
-            (session, rows) for session, rows in zip(self.sessions, groups, strict=True) if rows
-        ]
+        busy = [pair for pair in zip(self.sessions, groups, strict=True) if pair[1]]
         if len(busy) == 1:
             work(busy[0])
         else:

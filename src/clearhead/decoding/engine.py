@@ -105,12 +105,10 @@ class SamplingOptions:
     def __post_init__(self) -> None:
         check_whole("max_new_tokens", self.max_new_tokens, 1)
         check_whole("top_k", self.top_k, 0)
-        _check_number(
-            self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits as they are"
-        )
+        _check_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
         _check_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
         _check_number(
-            self, "min_p", 0, 1, "0 keeps all, 0.1 those with a tenth of the best's or more"
+            self, "min_p", 0, 1, "0 keeps all tokens, 0.1 those above a tenth of the best"
         )
         _check_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
 
@@ -198,16 +196,21 @@ def check_layer(layer: int, layers: int) -> None:
         )
 
 
+def lists_of_ids(texts: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Lists, arrays or tensors of ids as lists; all else is a `UserError`."""
+    try:
+        return [[*map(index, ids.tolist() if hasattr(ids, "tolist") else ids)] for ids in texts]
+    except TypeError as error:
+        raise UserError(f"these are not lists of ids ({error}); give [[5, 6, 2]]") from error
+
+
 def check_sources(sources: Sequence[Sequence[int]], src_seq_len: int) -> list[list[int]]:
     """The sources as lists: at least an EOS token each, and a position for every token.
 
     Raises:
         UserError: a source is not a list, array or tensor of ids, or is empty or too long.
     """
-    try:
-        found = [[*map(index, s.tolist() if hasattr(s, "tolist") else s)] for s in sources]
-    except TypeError as error:
-        raise UserError(f"these are not lists of ids ({error}); give [[5, 6, 2]]") from error
+    found = lists_of_ids(sources)
     for number, source in enumerate(found):
         if not len(source):
             raise UserError(f"source {number} is empty; expected ids that end with the EOS token")

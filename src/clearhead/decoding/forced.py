@@ -1,5 +1,6 @@
 """Cross-attention weights while the model is forced along given translations."""
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -11,6 +12,9 @@ from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask, padding_m
 from clearhead.decoding.engine import check_layer
 from clearhead.decoding.readable import batches_by_tokens, in_eval_mode, padded
 from clearhead.models import Transformer
+
+# The weights lie in the blocks of the model, which several threads may share.
+_one_at_a_time = threading.Lock()
 
 
 def cross_attention(
@@ -57,7 +61,7 @@ def cross_attention_heads(
     blocks = _cross_attention_blocks(model, layer)
     config, device = model.config, next(model.parameters()).device
     lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    with in_eval_mode(model), torch.inference_mode(), _recording(blocks):
+    with in_eval_mode(model), torch.inference_mode():
         for batch in batches_by_tokens(lengths, batch_tokens):
             src = padded([sources[i] for i in batch], config.pad_id, device)
             tgt = padded([[config.bos_id, *targets[i]] for i in batch], config.pad_id, device)
@@ -65,8 +69,10 @@ def cross_attention_heads(
             # Padding follows the target, so the look-ahead mask already hides it from all target
             # tokens. A padding mask would also hide Marian's BOS token, its padding token.
             tgt_mask = look_ahead_mask(tgt.shape[1], device)
-            model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
-            weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
+            memory = model.encode(src, src_mask)
+            with _one_at_a_time, _recording(blocks):
+                model.decode(memory, src_mask, tgt, tgt_mask)
+                weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
             for i, matrix in zip(batch, weights.float().cpu(), strict=True):
                 yield i, matrix[:, :, : len(targets[i]) + 1, : len(sources[i])]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.causal import CausalEngine
-from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.engine import SamplingOptions, check_whole, lists_of_ids
 from clearhead.decoding.readable import batches_by_tokens, in_eval_mode
 from clearhead.decoding.sampling import Points, repetition_penalty, sample
 from clearhead.decoding.steps import check_finite
@@ -173,18 +173,25 @@ def generate(
     on the other prompts. Prompts of like length are in one batch.
 
     Raises:
-        UserError: a prompt is empty, too long or has unknown ids; the weights are damaged.
+        UserError: a prompt is empty, too long or has unknown ids, or has no seed; the model is no
+            language model, or its weights are damaged.
     """
-    options, seeds = options or SamplingOptions(), seeds or range(len(prompts))
-    check_prompts(prompts, model.config.seq_len, model.config.vocab_size)
     engine = CausalEngine.of(model) if isinstance(model, Gpt) else model
+    if not isinstance(engine, CausalEngine):
+        raise UserError(f"a {type(model).__name__} does not continue texts; give a Gpt")
+    options, prompts = options or SamplingOptions(), lists_of_ids(prompts)
+    check_prompts(prompts, engine.config.seq_len, engine.config.vocab_size)
+    check_whole("rows", rows, 1)
+    (own_seeds,) = lists_of_ids([range(len(prompts)) if seeds is None else seeds])
+    if len(own_seeds) != len(prompts):
+        raise UserError(f"{len(own_seeds)} seeds for {len(prompts)} prompts; give one for each")
     lengths = [len(prompt) for prompt in prompts]
     found: dict[int, Continuation] = {}
     with ExitStack() as eval_mode:
         for one in engine.models:
             eval_mode.enter_context(in_eval_mode(one))
         for group in batches_by_tokens(lengths, batch_sentences=rows):
-            own = [prompts[i] for i in group], options, [seeds[i] for i in group]
+            own = [prompts[i] for i in group], options, [own_seeds[i] for i in group]
             for i, continuation in zip(group, _continue(engine, *own), strict=True):
                 found[i] = continuation
     return [found[i] for i in range(len(prompts))]

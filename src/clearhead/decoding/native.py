@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Self
 
@@ -31,11 +32,7 @@ class NativeEngine:
 
     @classmethod
     def from_directory(
-        cls,
-        directory: Path,
-        int8: bool = False,
-        threads: int | None = None,
-        kernels: str = "",
+        cls, directory: Path, int8: bool = False, threads: int | None = None, kernels: str = ""
     ) -> Self:
         """An engine for a model directory; torch is not imported.
 
@@ -64,16 +61,9 @@ class NativeEngine:
         if min(sentences, len(sources)) * options.beam_size > ONLY_A_ROW:
             with self._widening:  # many rows are faster with float32 weights, twice the memory
                 self.model.widen()
-        settings = SearchOptions(
-            beam_size=options.beam_size,
-            n_best=options.n_best,
-            no_repeat_ngram=options.no_repeat_ngram,
-            min_length=options.min_length,
-            early_stopping=options.early_stopping,
-            scores=options.scores,
-            length_penalty=options.length_penalty,
-            sentences=sentences,
-        )
+        same = {field.name for field in fields(SearchOptions)} & vars(options).keys()
+        shared = {name: getattr(options, name) for name in same}
+        settings = SearchOptions(sentences=sentences, **shared)
         return _hypotheses(search(self.model, sources, limits, settings, self.threads))
 
     def cross_attention(

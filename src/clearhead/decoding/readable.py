@@ -84,6 +84,8 @@ def decode(
 ) -> list[list[Hypothesis]]:
     """Translate with an engine, or with the readable engine of a model; see `Engine.decode`."""
     engine = ReadableEngine.of(model) if isinstance(model, Transformer) else model
+    if isinstance(engine, nn.Module):
+        raise UserError(f"a {type(engine).__name__} does not translate; give a Transformer")
     return engine.decode(sources, options)
 
 

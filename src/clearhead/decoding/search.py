@@ -84,11 +84,8 @@ def greedy_search(
         written = torch.cat([written, last.unsqueeze(1)], dim=1)
         over = (last == config.eos_id) | (limits == written.shape[1])
         if over.any():
-            rows = zip(
-                sentences[over].tolist(), written[over].tolist(), scores[over].tolist(),
-                strict=True,
-            )  # fmt: skip
-            for sentence, ids, score in rows:
+            done = (values[over].tolist() for values in (sentences, written, scores))
+            for sentence, ids, score in zip(*done, strict=True):
                 found[sentence] = [_hypothesis(ids, score, config.eos_id, options)]
             open_rows = (~over).nonzero().squeeze(1)
             steps.keep(open_rows)

@@ -32,6 +32,7 @@ from clearhead.errors import UserError
 from clearhead.fast.accelerate import is_fast
 from clearhead.fast.dropout import CheapDropout
 from clearhead.models import Transformer
+from clearhead.models.architecture import has_hooks
 
 Module = TypeVar("Module", bound=nn.Module)
 SELF, CROSS = "self_attention_block", "cross_attention_block"
@@ -132,13 +133,13 @@ class Cache(NamedTuple):
 def uncacheable_part(
     decoder: nn.Module, embeddings: nn.Module, positions: nn.Module
 ) -> nn.Module | None:
-    """The first part with a method, of its class or its own, that may not work with a cache."""
+    """The first part with a hook or a method, of its class or its own, that a cache may break."""
     for part in (*decoder.modules(), *embeddings.modules()):
         methods = [method(part, name) for name in METHODS]
-        if not all(one in CACHEABLE or is_fast(one) for one in methods):
+        if has_hooks(part) or not all(one in CACHEABLE or is_fast(one) for one in methods):
             return part
     starts = "start" in inspect.signature(positions.forward).parameters
-    return None if starts else positions
+    return None if starts and not any(map(has_hooks, positions.modules())) else positions
 
 
 def method(part: nn.Module, name: str) -> object:
@@ -301,7 +302,7 @@ def widened(x: Tensor) -> Tensor:
 def report_no_cache(part: str) -> None:
     """Log once for each kind of part why decoding is slower."""
     logger.warning(
-        "%s has its own formula, so decoding runs without a key-value cache: each step "
+        "%s has its own formula or a hook, so decoding runs without a key-value cache: each step "
         "computes the whole prefix again, which is slower",
         part,
     )

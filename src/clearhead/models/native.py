@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from clearhead import blocks
 from clearhead.fast.accelerate import is_fast
-from clearhead.models.architecture import Uninitialized, difference
+from clearhead.models.architecture import Uninitialized, difference, has_hooks
 from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
 from clearhead.models.gpt import Gpt
@@ -36,7 +36,7 @@ def unsupported(model: nn.Module) -> str:
     if type(model) not in FAMILIES:
         return f"the model is a {type(model).__name__}, not one of the library's own models"
     for name, module in model.named_modules():
-        if module._forward_hooks or module._forward_pre_hooks:
+        if has_hooks(module):
             return f"{name or 'the model'} has hooks"
         if method := _replaced_method(module):
             return f"{name or 'the model'} has its own {method}"
