@@ -248,3 +248,40 @@ def test_the_size_of_a_look_ahead_mask_is_a_number() -> None:
     found = refused(lambda: look_ahead_mask(ids))
     assert "size has shape (1, 3)" in found and "ids.shape[1]" in found
     assert look_ahead_mask(ids.shape[1]).shape == (1, 1, 3, 3)  # the repair works
+
+
+def test_a_translator_refuses_a_mask_of_two_axes_which_could_be_of_batch_and_key() -> None:
+    model = build_transformer(11, 13, 9, 8, d_model=12, N=1, h=3, d_ff=20)
+    src, tgt = torch.randint(3, 11, (7, 7)), torch.randint(3, 13, (7, 7))
+    flat = src != 5
+    memory = model.encode(src, padding_mask(src, 5))
+    assert "src_mask has shape (7, 7)" in refused(lambda: model.encode(src, flat))
+    assert "src_mask has shape (7, 7)" in refused(lambda: model.decode(memory, flat, tgt))
+    assert "tgt_mask has shape (7, 7)" in refused(lambda: model.decode(memory, None, tgt, flat))
+
+
+def test_a_size_that_no_module_can_have_is_refused() -> None:
+    for d_model, h in ((-12, 3), (0, 1), (2, 3)):
+        assert f"d_model={d_model} is not" in refused(
+            lambda d_model=d_model, h=h: MultiHeadAttentionBlock(d_model, h, 0.0)
+        )
+        assert f"d_model={d_model} is not" in refused(
+            lambda d_model=d_model, h=h: MultiHeadAttention(d_model, h)
+        )
+    assert "size is -1" in refused(lambda: look_ahead_mask(-1))
+    assert "size is 2.5" in refused(lambda: look_ahead_mask(2.5))  # type: ignore[arg-type]
+    assert "seq_len=0" in refused(lambda: PositionalEncoding(12, max_len=0)(torch.ones(1, 1, 12)))
+
+
+def test_vectors_of_two_dtypes_or_of_no_dimension_are_refused() -> None:
+    q, k = torch.randn(2, 4, 5), torch.randn(2, 6, 5)
+    assert "K has shape (2, 6, 5) and dtype float64" in refused(
+        lambda: scaled_dot_product_attention(q, k.double(), k)
+    )
+    assert "Q has shape (2, 4, 0)" in refused(
+        lambda: scaled_dot_product_attention(q[..., :0], k[..., :0], k)
+    )
+
+
+def test_a_padding_id_of_text_is_refused() -> None:
+    assert "pad_id is '0'" in refused(lambda: padding_mask(torch.ones(2, 3).long(), "0"))  # type: ignore[arg-type]

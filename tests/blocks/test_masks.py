@@ -173,3 +173,12 @@ def test_integers_other_than_0_and_1_are_no_mask(value: int) -> None:
     mask[1, 0, 3] = value
     with pytest.raises(UserError, match=rf"shape \(2, 1, 5\) and holds {value}; .* of floats"):
         scaled_dot_product_attention(x, x, x, mask)
+
+
+def test_a_mask_that_could_learn_or_is_complex_is_refused() -> None:
+    x = torch.randn(2, 4, 6)
+    learned = torch.zeros(4, 4, requires_grad=True)
+    with pytest.raises(UserError, match="the mask requires a gradient"):
+        scaled_dot_product_attention(x, x, x, learned)
+    with pytest.raises(UserError, match="the mask is complex"):
+        scaled_dot_product_attention(x, x, x, torch.ones(4, 4, dtype=torch.complex64))

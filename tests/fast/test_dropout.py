@@ -103,3 +103,9 @@ def test_without_numpy_the_rate_is_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_print_shows_the_rate() -> None:
     assert "p=64/256" in repr(CheapDropout(0.25))
+
+
+@pytest.mark.parametrize("p", [2, -0.1])
+def test_a_rate_that_is_no_probability_is_refused(p: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        CheapDropout(p)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.checks import check_attention, check_dot_product, check_scores
+from clearhead.blocks.checks import check_attention, check_dot_product, check_scores, is_transformed
 from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
 
@@ -21,7 +21,8 @@ def scaled_dot_product_attention(
     The weights measure how well the query matches each key. The dot product of two vectors of
     d_k independent random elements with mean 0 and variance 1 has standard deviation sqrt(d_k);
     without the division the softmax saturates and its gradient vanishes (section 3.2.1,
-    equation 1).
+    equation 1). In float16 a product above 65,504 overflows before the division; bfloat16 has
+    the range of float32.
 
     Shape:
         Q: (..., query, d_k), K: (..., key, d_k), V: (..., key, d_v);
@@ -52,8 +53,8 @@ class MultiHeadAttentionBlock(nn.Module):
 
     Attributes:
         attention_scores: the weights of the last forward pass, (batch, h, query, key), before
-            dropout and detached; None before the first, and while `keep_attention_scores` is
-            False.
+            dropout and detached; None before the first, while `keep_attention_scores` is False,
+            and after a pass within `torch.func`, whose tensors are valid only there.
         keep_attention_scores: True by default. Training and the decoding engines switch it
             off for their models (`record_attention`), to save memory.
 
@@ -64,10 +65,10 @@ class MultiHeadAttentionBlock(nn.Module):
 
     def __init__(self, d_model: int, h: int, dropout: float, bias: bool = True) -> None:
         super().__init__()
-        if h < 1 or d_model % h:
+        if not 1 <= h <= d_model or d_model % h:
             raise UserError(
                 f"d_model={d_model} is not divisible by h={h}; "
-                "each head needs the same whole number d_k = d_model / h of dimensions"
+                "each head needs the same whole number d_k = d_model / h of dimensions, 1 or more"
             )
         self.d_model, self.h, self.d_k = d_model, h, d_model // h
         self.w_q = nn.Linear(d_model, d_model, bias=bias)
@@ -103,7 +104,7 @@ class MultiHeadAttentionBlock(nn.Module):
         key = self.split_heads(self.w_k(k))
         value = self.split_heads(self.w_v(v))
         x, weights = self.attention(query, key, value, mask, self.dropout)
-        self.attention_scores = weights.detach() if self.keep_attention_scores else None
+        self.record(weights)
         return self.w_o(self.join_heads(x))
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -115,6 +116,11 @@ class MultiHeadAttentionBlock(nn.Module):
         """Concatenate the heads: the Concat of the formula."""
         # (batch, h, seq, d_k) -> (batch, seq, h, d_k) -> (batch, seq, d_model)
         return x.transpose(1, 2).flatten(2)
+
+    def record(self, weights: Tensor) -> None:
+        """Keep the weights in `attention_scores`, without their gradient."""
+        kept = self.keep_attention_scores and not is_transformed(weights)
+        self.attention_scores = weights.detach() if kept else None
 
     def extra_repr(self) -> str:
         """The sizes, for `print`."""

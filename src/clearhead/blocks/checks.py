@@ -1,7 +1,7 @@
 """Argument checks of the blocks: each error is one line naming the argument and its shape.
 
 They read shapes and dtypes only, so they cost nothing measurable and a GPU need not wait for them.
-`outside` alone reads values, on a CPU.
+`outside` alone reads values, on a CPU, where there are any.
 """
 
 from collections.abc import Iterable
@@ -61,17 +61,18 @@ def check_padding(ids: Tensor, pad_id: int) -> None:
         UserError: another dtype or number of axes, or no id.
     """
     check_ids("ids", ids)
-    if pad_id is None:
-        raise UserError("pad_id is None; give the id of the padding, or no mask if there is none")
+    if not isinstance(pad_id, Integral | Tensor):
+        given = f"pad_id is {pad_id!r}; give"
+        raise UserError(f"{given} the id of the padding, a number, or no mask if there is none")
 
 
 def check_size(size: int) -> None:
-    """The size of a look-ahead mask is a number, not the ids.
+    """The size of a look-ahead mask is a whole number, not the ids.
 
     Raises:
-        UserError: a tensor with axes.
+        UserError: a tensor with axes, a fraction, or a number below 0.
     """
-    if isinstance(size, Tensor) and size.dim():
+    if (isinstance(size, Tensor) and size.dim()) or isinstance(size, float) or size < 0:
         _refuse("size", size, "the number of positions: ids.shape[1]")
 
 
@@ -79,12 +80,29 @@ def outside(ids: Tensor, size: int) -> int | None:
     """One of the ids that are not in 0 to `size` - 1, or None.
 
     Also None on a GPU, which would have to wait and has its own assertion for an index out of
-    range, and in a compiled graph, which cannot branch on values.
+    range, and where there are no values.
     """
-    if ids.device.type != "cpu" or ids.numel() == 0 or torch.compiler.is_compiling():
+    if ids.device.type != "cpu" or ids.numel() == 0 or not has_values(ids):
         return None
     low, high = ids.aminmax()
     return int(low) if low < 0 else int(high) if high >= size else None
+
+
+def has_values(x: Tensor) -> bool:
+    """Whether code may branch on the values of x: not in a graph or `vmap`, which have none."""
+    if torch.compiler.is_compiling():
+        return False
+    try:
+        bool(x.flatten()[:1].any())
+    except RuntimeError:
+        return False
+    return True
+
+
+def is_transformed(x: Tensor) -> bool:
+    """Whether x is a tensor of a function that `torch.func` transforms, and no other."""
+    compiling = torch.compiler.is_compiling()
+    return not compiling and torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 
 def check_integers(name: str, ids: Tensor) -> None:
@@ -111,13 +129,40 @@ def check_sequence(name: str, x: Tensor, d_model: int | None = None) -> None:
         _refuse(name, x, f"floating-point vectors of shape (batch, seq_len, {width})" + hint)
 
 
-def check_decode(encoder_output: Tensor, tgt: Tensor) -> None:
-    """The two sequences of `Transformer.decode`: vectors of the source, ids of the target.
+def check_encode(src: Tensor, src_mask: Tensor | None) -> None:
+    """The arguments of `Transformer.encode`.
+
+    Raises:
+        UserError: the ids have another dtype or number of axes, or the mask has two axes.
+    """
+    check_ids("src", src)
+    check_not_flat("src_mask", src_mask)
+
+
+def check_not_flat(name: str, mask: Tensor | None) -> None:
+    """A mask of (batch, key), as in other libraries, would be taken for (query, key).
+
+    The two are the same shape where a batch has as many sentences as tokens.
+
+    Raises:
+        UserError: the mask has two axes.
+    """
+    if isinstance(mask, Tensor) and mask.dim() == 2:
+        wanted = "(batch, 1, query, key): (batch, key)[:, None, None] or (query, key)[None, None]"
+        _refuse(name, mask, wanted)
+
+
+def check_decode(
+    encoder_output: Tensor, src_mask: Tensor | None, tgt: Tensor, tgt_mask: Tensor | None
+) -> None:
+    """The arguments of `Transformer.decode`: vectors of the source, ids of the target, masks.
 
     Raises:
         UserError: one has another dtype or number of axes, for example because they are swapped,
             or they are batches of different sizes.
     """
+    check_not_flat("src_mask", src_mask)
+    check_not_flat("tgt_mask", tgt_mask)
     try:
         check_sequence("encoder_output", encoder_output)
         check_ids("tgt", tgt)
@@ -183,11 +228,14 @@ def check_scores(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
     """The inputs of `scaled_dot_product_attention`: vectors, and a mask that fits their scores.
 
     Raises:
-        UserError: another dtype, or axes before the last two or a mask that do not fit.
+        UserError: another dtype, no dimensions, or axes before the last two or a mask that do not
+            fit.
     """
     for name, x in {"Q": Q, "K": K, "V": V}.items():
-        if not isinstance(x, Tensor) or x.dim() < 2 or not x.is_floating_point():
-            _refuse(name, x, "floating-point vectors of shape (..., seq_len, d_k)")
+        fits = isinstance(x, Tensor) and x.dim() > 1 and x.shape[-1] and x.is_floating_point()
+        if not fits or x.dtype != Q.dtype:
+            kind = "" if name == "Q" else f" and of the dtype of Q, {Q.dtype}"
+            _refuse(name, x, f"floating-point vectors of shape (..., seq_len, d_k){kind}")
     try:
         lead = torch.broadcast_shapes(Q.shape[:-2], K.shape[:-2], V.shape[:-2])
     except RuntimeError as error:
@@ -266,8 +314,19 @@ def check_mask(mask: Tensor | None, scores: tuple[int, ...], all_axes: bool = Fa
         )
 
 
+def check_mask_type(mask: Tensor) -> None:
+    """A mask selects keys: it has no gradient and no imaginary part.
+
+    Raises:
+        UserError: it has.
+    """
+    if mask.requires_grad or mask.is_complex():
+        what = "requires a gradient" if mask.requires_grad else "is complex"
+        raise UserError(f"the mask {what}, but it only selects keys; give booleans, True = visible")
+
+
 def _refuse(name: str, value: object, expected: str) -> NoReturn:
-    found = f"is of type {type(value).__name__}"
+    found = f"is {value!r}" if isinstance(value, Real) else f"is of type {type(value).__name__}"
     if isinstance(value, Tensor):
         found = f"has shape {_shape(value)} and dtype {str(value.dtype).removeprefix('torch.')}"
     raise UserError(f"{name} {found}; expected {expected}")

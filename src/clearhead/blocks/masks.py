@@ -8,7 +8,13 @@ Shapes are (batch, 1, query, key) or broadcast to it, so masks combine with ``&`
 import torch
 from torch import Tensor
 
-from clearhead.blocks.checks import check_ids, check_padding, check_size
+from clearhead.blocks.checks import (
+    check_ids,
+    check_mask_type,
+    check_padding,
+    check_size,
+    has_values,
+)
 from clearhead.errors import UserError
 
 # Additive masks hide with -inf, or with a number that the softmax turns into 0.
@@ -49,21 +55,23 @@ def as_boolean(mask: Tensor) -> Tensor:
     = hidden; a float mask of zeros alone is additive and hides nothing.
 
     Raises:
-        UserError: other values, such as the biases of ALiBi, or integers to be added. Integers
-            are not checked on a GPU, which would have to wait, or in a compiled graph: there
-            every integer other than 1 means hidden.
+        UserError: other values, such as the biases of ALiBi, or integers to be added, or a mask
+            with a gradient, which would stay 0. Integers are not checked on a GPU, which would
+            have to wait, or in a compiled graph: there every integer other than 1 means hidden.
+            In `vmap` and `make_fx`, floats are not checked either.
     """
     if mask.dtype == torch.bool:
         return mask
+    check_mask_type(mask)
     ones, zeros = mask == 1, mask == 0
-    compiling = torch.compiler.is_compiling()  # a compiled graph cannot branch on values
     if not mask.is_floating_point():
-        if mask.device.type == "cpu" and not compiling:
+        if mask.device.type == "cpu" and has_values(mask):
             _check_values(mask, ones | zeros)
         return ones
-    if compiling:
-        valid = (ones | zeros).all() | (zeros | (mask <= HIDDEN)).all()
-        torch._assert_async(valid, "expected a mask of booleans, 0 and 1, or 0 and -inf")
+    if not has_values(mask):
+        if torch.compiler.is_compiling():
+            valid = (ones | zeros).all() | (zeros | (mask <= HIDDEN)).all()
+            torch._assert_async(valid, "expected a mask of booleans, 0 and 1, or 0 and -inf")
         return torch.where(ones.any(), ones, zeros)
     if ones.any() and (ones | zeros).all():
         return ones

@@ -1,6 +1,8 @@
 """Sinusoidal positional encoding (paper, section 3.5)."""
 
 import math
+from collections.abc import Callable
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -43,16 +45,28 @@ class PositionalEncoding(nn.Module):
     ) -> None:
         super().__init__()
         self.d_model = d_model
-        self.seq_len = max_len or seq or seq_len
+        self.seq_len = next(n for n in (max_len, seq, seq_len) if n is not None)
         self.dropout = nn.Dropout(dropout)
         # Not persistent: it is a formula, so a checkpoint need not store it.
-        self.register_buffer("pe", sinusoids(self.seq_len, d_model).unsqueeze(0), persistent=False)
+        self.register_buffer("pe", self.table(), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add one row of `pe` to each position; `start` is the first position."""
         check_positions(x, start, self.seq_len, self.d_model)
         # (batch, seq_len, d_model) + (1, seq_len, d_model): one pattern for the whole batch
         return self.dropout(x + self.pe[:, start : start + x.shape[1]].to(x.dtype))
+
+    def table(self) -> Tensor:
+        """The values of `pe`."""
+        return sinusoids(self.seq_len, self.d_model).unsqueeze(0)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """As in `nn.Module`; the meta device holds no values, so they are computed after it."""
+        had_values = not self.pe.is_meta
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if not (had_values or self.pe.is_meta):
+            self.pe.copy_(self.table())
+        return self
 
     def extra_repr(self) -> str:
         """The sizes, for `print`."""

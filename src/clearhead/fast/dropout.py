@@ -25,7 +25,7 @@ class CheapDropout(nn.Module):
 
     def __init__(self, p: float) -> None:
         super().__init__()
-        self.p = p
+        self.p = nn.Dropout(p).p  # which refuses what is no probability
         # Only p = 0 keeps everything, only p = 1 drops everything.
         self.threshold = int(p) * 256 if p in (0, 1) else min(255, max(1, round(p * 256)))
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBlock, Parts
-from clearhead.blocks.checks import check_decode, check_ids
+from clearhead.blocks.checks import check_decode, check_encode
 from clearhead.errors import UserError
 from clearhead.models import weights
 from clearhead.models.architecture import difference, tree
@@ -64,7 +64,7 @@ class Transformer(nn.Module):
 
     def encode(self, src: Tensor, src_mask: Tensor | None = None) -> Tensor:
         """(batch, src_len) ids -> (batch, src_len, d_model): the encoder's output, or memory."""
-        check_ids("src", src)
+        check_encode(src, src_mask)
         return self.encoder(self.src_pos(self.src_embed(src)), src_mask)
 
     def decode(
@@ -79,7 +79,7 @@ class Transformer(nn.Module):
         encoder_output: (batch, src_len, d_model), as `encode` returns it. Position i predicts
         the target token after position i.
         """
-        check_decode(encoder_output, tgt)
+        check_decode(encoder_output, src_mask, tgt, tgt_mask)
         x = self.tgt_pos(self.tgt_embed(tgt))
         return self.decoder(x, encoder_output, src_mask, tgt_mask)
 

@@ -39,7 +39,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
-        if num_heads < 1 or d_model % num_heads:
+        if not 1 <= num_heads <= d_model or d_model % num_heads:
             raise UserError(
                 f"d_model={d_model} is not divisible by num_heads={num_heads}; "
                 "each head needs the same whole number of dimensions"
