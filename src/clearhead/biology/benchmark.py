@@ -20,12 +20,7 @@ from clearhead.biology.examples import (
     numbers_of,
 )
 from clearhead.biology.predicting import Predictor
-from clearhead.compare.sequence_baselines import (
-    Baseline,
-    baselines,
-    counted,
-    features_for,
-)
+from clearhead.compare.sequence_baselines import Baseline, baselines, counted, features_for
 from clearhead.data.folds import clusters, duplicates, grouped, stratified
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError

@@ -12,11 +12,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from clearhead.data.corpus import open_pairs
     from clearhead.data.pairs import Pair, Pairs
 
-__all__ = [
-    "Pair",
-    "Pairs",
-    "open_pairs",
-]
+__all__ = ["Pair", "Pairs", "open_pairs"]
 
 __getattr__ = attributes_of(
     __name__,

@@ -70,11 +70,7 @@ class EncodedCorpus:
 
     @classmethod
     def build(
-        cls,
-        pairs: Iterable[Pair],
-        encode_batch: Encode,
-        directory: Path,
-        max_length: int,
+        cls, pairs: Iterable[Pair], encode_batch: Encode, directory: Path, max_length: int
     ) -> "EncodedCorpus":
         """Encode every pair and write it to `directory`, replacing an existing corpus.
 

@@ -100,10 +100,7 @@ class LinkCount:
 
 
 def alignment_errors(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    pairs: Sequence[GrammarPair],
-    batch_tokens: int = 8192,
+    model: Transformer, tokenizer: Tokenizer, pairs: Sequence[GrammarPair], batch_tokens: int = 8192
 ) -> AlignmentErrors:
     """Force the model along the references and compare its cross-attention with the gold links.
 

@@ -106,11 +106,7 @@ def class_scores(labels: Sequence[str], truth: Ints, logits: Floats) -> dict[str
         truth: (records,), logits: (records, classes)
     """
     found = ConfusionMatrix.of(labels, truth, logits.argmax(axis=1))
-    return {
-        "accuracy": found.accuracy,
-        "macro_f1": found.macro_f1,
-        "matthews": found.matthews,
-    }
+    return {"accuracy": found.accuracy, "macro_f1": found.macro_f1, "matthews": found.matthews}
 
 
 def spearman(one: Floats, other: Floats) -> float:

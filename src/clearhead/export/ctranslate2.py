@@ -20,12 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.export.conventions import (
-    epsilon,
-    scale_and_shift,
-    vocabulary_list,
-    weight_and_bias,
-)
+from clearhead.export.conventions import epsilon, scale_and_shift, vocabulary_list, weight_and_bias
 from clearhead.export.verify import Ids
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer

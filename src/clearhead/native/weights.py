@@ -109,10 +109,7 @@ class Weights:
     """
 
     def __init__(
-        self,
-        sizes: ModelSizes,
-        tensors: Mapping[str, NDArray[Any]],
-        keep_half: bool = False,
+        self, sizes: ModelSizes, tensors: Mapping[str, NDArray[Any]], keep_half: bool = False
     ) -> None:
         self.sizes, self.padded, self.tensors = sizes, sizes.padded, tensors
         self.keep_half = keep_half

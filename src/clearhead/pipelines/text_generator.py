@@ -161,11 +161,7 @@ class TextGenerator:
         return ids or [config.bos_id or 0]
 
     def _together(
-        self,
-        prompts: list[str],
-        options: SamplingOptions,
-        stop: Sequence[str],
-        seeds: list[int],
+        self, prompts: list[str], options: SamplingOptions, stop: Sequence[str], seeds: list[int]
     ) -> list[Generated]:
         texts = ["" for _ in prompts]
         last: dict[int, Piece] = {}

@@ -43,11 +43,7 @@ FIELDS = {
     "initial_std": "initializer_range",
     "pad_id": "pad_token_id",
 }
-FIXED = {
-    "is_decoder": (False,),
-    "add_cross_attention": (False,),
-    "tie_word_embeddings": (True,),
-}
+FIXED = {"is_decoder": (False,), "add_cross_attention": (False,), "tie_word_embeddings": (True,)}
 
 BERT_TABLE = Table(
     prefix="bert.",

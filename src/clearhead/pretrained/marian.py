@@ -35,15 +35,10 @@ def _stack(name: str) -> tuple[Row, ...]:
     return *linears(attentions | feed_forward), *norms(residuals)
 
 
-_SOURCE, _TARGET = (
-    "model.encoder.embed_tokens.weight",
-    "model.decoder.embed_tokens.weight",
-)
+_SOURCE, _TARGET = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 _SHARED = (
     tensor(
-        "model.shared.weight",
-        "src_embed.embedding.weight",
-        (_SOURCE, _TARGET, "lm_head.weight"),
+        "model.shared.weight", "src_embed.embedding.weight", (_SOURCE, _TARGET, "lm_head.weight")
     ),
 )
 _SEPARATE = (

@@ -20,13 +20,7 @@ from typing import Any, Self, TypeVar
 
 from clearhead.data.corpus import named_corpora
 from clearhead.errors import UserError
-from clearhead.files import (
-    atomic_write,
-    crc32_of,
-    missing_files,
-    record_checksums,
-    verify_checksum,
-)
+from clearhead.files import atomic_write, crc32_of, missing_files, record_checksums, verify_checksum
 from clearhead.training import checkpoint
 from clearhead.training.recipe import RENAMED_KEYS, Recipe
 from clearhead.training.recipe_file import dump_recipe, load_recipe

@@ -13,11 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.proofs.shared_weights import (
-    attention_pairs,
-    copy_weights,
-    copy_weights_back,
-)
+from clearhead.compare.proofs.shared_weights import attention_pairs, copy_weights, copy_weights_back
 from clearhead.compare.timing import keras_on
 from clearhead.errors import UserError
 

@@ -7,11 +7,7 @@ from typing import Any
 
 import torch
 
-from clearhead.compare.keras_attention import (
-    call_differences,
-    mask_differences,
-    weight_differences,
-)
+from clearhead.compare.keras_attention import call_differences, mask_differences, weight_differences
 from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.proofs import keras as proofs
 from clearhead.compare.proofs.verification import (

@@ -202,10 +202,7 @@ def _torch_layer(layer: Any, residual: Residual, dtype: torch.dtype) -> Any:
 def _compare_encoders(
     ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair], dtype: torch.dtype
 ) -> Deviation:
-    calls = (
-        lambda x: ours(x, f.SOURCE_MASK),
-        lambda x: theirs(x, src_key_padding_mask=~f.SOURCE),
-    )
+    calls = (lambda x: ours(x, f.SOURCE_MASK), lambda x: theirs(x, src_key_padding_mask=~f.SOURCE))
     return shared.compare_with_copied_weights(ours, pairs, calls, [f.source(dtype)])
 
 

@@ -153,11 +153,7 @@ def _finite(c: Clause) -> Word:
     links = [c.link("finite"), *_lexical(c)]
     if c.mood == "imperative":
         return word(imperative(verb), *links)
-    tables = {
-        "present": present,
-        "future": future,
-        "past": imperfect,
-    }
+    tables = {"present": present, "future": future, "past": imperfect}
     return word(tables[c.tense](verb)[index], *links)
 
 

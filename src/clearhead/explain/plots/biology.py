@@ -10,15 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from clearhead.explain.plots.plot import Plot
-from clearhead.plot_style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SIGNED,
-    WEIGHTS,
-    in_style,
-    quiet_grid,
-)
+from clearhead.plot_style import BLUE, GREY, ORANGE, SIGNED, WEIGHTS, in_style, quiet_grid
 
 Floats = NDArray[np.float64]
 

@@ -11,16 +11,7 @@ from clearhead.explain.interpretability import Lens, effects, norms_by_depth
 from clearhead.explain.plots.attention import escaped
 from clearhead.explain.plots.plot import Plot
 from clearhead.models import Transformer
-from clearhead.plot_style import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    SIGNED,
-    WEIGHTS,
-    in_style,
-    quiet_grid,
-)
+from clearhead.plot_style import BLACK, BLUE, GREY, ORANGE, SIGNED, WEIGHTS, in_style, quiet_grid
 from clearhead.text import BothLanguages
 from clearhead.translation import Translator
 

@@ -38,11 +38,6 @@ class Mistake:
     problem: str = ""
 
     @property
-    def place(self) -> Location | None:
-        """The former name of `location`."""
-        return self.location
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The labels of the axes."""
         return tuple(axis.label for axis in self.axes)
