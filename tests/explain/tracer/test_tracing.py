@@ -216,3 +216,31 @@ def test_a_module_that_catches_its_own_error_is_traced_to_its_end() -> None:
     found = trace(Catches(), torch.randn(3, 6))
     assert found.mistake is None and found.output.shape == (3, 2)
     assert found.find("narrow").outputs
+
+
+@pytest.mark.parametrize("sizes", [{"h": 12}, {"h": 1}, {"d_ff": 12}], ids=str)
+def test_equal_sizes_of_a_right_model_raise_no_doubt(sizes: dict[str, int]) -> None:
+    traced = trace(model(**sizes).eval(), *batch())
+    assert "⚠" not in str(traced)
+    head = traced.find("decoder.layers.1.cross_attention_block")
+    labels = [axis.label for row in head.children for shape in row.outputs for axis in shape]
+    assert {"h", "d_k"} <= set(labels)
+    assert names(traced.find("encoder.layers.0.feed_forward_block").outputs[0]) == (
+        "(batch, src_len, d_model)"
+    )
+
+
+def test_a_compiled_module_is_traced_as_the_module_that_it_compiles() -> None:
+    linear, x = nn.Linear(3, 2), torch.randn(4, 3)
+    compiled = trace(torch.compile(linear, backend="eager"), x)
+    assert str(compiled) == str(trace(linear, x))
+    assert torch.equal(compiled.output, linear(x))
+
+
+def test_an_empty_container_can_be_traced() -> None:
+    assert trace(nn.Sequential(), torch.ones(2, 3)).root.kind == "Sequential"
+
+
+def test_a_path_that_did_not_run_is_named() -> None:
+    with pytest.raises(UserError, match=r"no module at 'no\.such\.path'"):
+        trace(nn.Linear(3, 2), torch.ones(4, 3)).find("no.such.path")

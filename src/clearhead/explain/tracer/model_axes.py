@@ -29,6 +29,7 @@ _VOCABULARY = re.compile(r"proj|head|generator|vocab|logits|(^|_)out|decoder$", 
 _POSITIONS = re.compile(r"pos|wpe", re.IGNORECASE)
 _POSITION_TABLE = re.compile(r"pos|wpe|(^|\.)pe$", re.IGNORECASE)  # a parameter or a buffer
 _FIRST_LINEAR = re.compile(r"(linear|fc|w|lin|dense)_?1|up|c_fc", re.IGNORECASE)
+_SECOND_LINEAR = re.compile(r"(linear|fc|w|lin|dense)_?2|down|c_proj", re.IGNORECASE)
 _NOT_SIZES = {
     "in_features", "out_features", "num_embeddings", "embedding_dim", "padding_idx", "num_layers",
     "n_layers", "N", "stride", "groups", "kernel_size", "pad_id", "bos_id", "eos_id",
@@ -135,6 +136,8 @@ class ModelSizes:
         in_feed_forward = _FEED_FORWARD.search(holder + parent.rpartition(".")[2])
         if in_feed_forward and _FIRST_LINEAR.fullmatch(leaf):
             return Axis(size, "d_ff", origin, certain=True)
+        if in_feed_forward and _SECOND_LINEAR.fullmatch(leaf) and size == module.in_features:
+            return Axis(size, "d_model", origin, certain=True)  # where d_ff = d_model
         if size == self.value("vocab") and _VOCABULARY.search(leaf):
             return Axis(size, "vocab", origin, certain=True)
         name, certain = self.name(path, size)

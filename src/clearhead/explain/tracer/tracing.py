@@ -35,8 +35,17 @@ class Trace:
         return [row for _, row in self.root.walk() if not row.children]
 
     def find(self, path: str) -> Row:
-        """The row of the module at a path, such as `encoder.layers.0`."""
-        return next(row for _, row in self.root.walk() if row.path == path and row.kind)
+        """The row of the module at a path, such as `encoder.layers.0`.
+
+        Raises:
+            UserError: no module ran at this path.
+        """
+        for _, row in self.root.walk():
+            if row.path == path and row.kind:
+                return row
+        raise UserError(
+            f"the trace has no module at {path!r}; give a path as print(model) shows it"
+        )
 
     def to_html(self, words: str = "") -> str:
         """A self-contained page with collapsible blocks; `words` are shown as its subtitle."""
@@ -87,10 +96,11 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     Raises:
         UserError: `axes` does not fit the arguments.
     """
+    module = getattr(module, "_orig_mod", module)  # of torch.compile, whose graph hides the code
     model = module if isinstance(module, nn.Module) else None
     sizes = ModelSizes(model)
     named = name_inputs(module, inputs, axes or {}, sizes)
-    name = type(model).__name__ if model else getattr(module, "__name__", "function")
+    name = type(model).__name__ if model is not None else getattr(module, "__name__", "function")
     root = Row("", name, "", "", None, [Operand("", shape) for _, shape in named], [])
     recorder = Recorder(root, sizes, in_constructor=isinstance(module, type))
     for tensor, shape in reversed(named):  # of a tensor given twice the first name counts
@@ -102,7 +112,7 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     except _INPUT_ERRORS as caught:
         error = caught
     mistake = _explained(recorder, error)
-    top = root.children[0] if model and root.children else root
+    top = root.children[0] if model is not None and root.children else root
     return _finished(recorder, top, output, mistake, module)
 
 

@@ -68,6 +68,11 @@ def groups(axes: Shape, wanted: Sequence[int], hints: list[Hint]) -> list[Group]
             else:
                 i, j = len(axes), len(wanted)
                 break
+        # A named axis of size 1, such as d_k where h = d_model, belongs to the axis before it.
+        if tuple(wanted[j:]) == (1,) and i == len(axes) and hints[j]:
+            j += 1
+        if sizes(axes[i:]) == (1,) and j == len(wanted) and axes[i].label == "d_k":
+            i += 1
         found.append((tuple(axes[old:i]), list(wanted[new:j]), hints[new:j]))
     return found
 
@@ -101,7 +106,8 @@ def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Ax
     if {"h", "d_model"} <= {part.label for part in made}:
         for part in made:  # a head never has the whole width: an equal number is a coincidence
             part.name = "" if part.label == "h" else part.name
-    return [axis if part.size == axis.size else part for part in made]
+    # With one head, or one dimension in each, a part has the size of the whole and is another axis.
+    return [axis if part.size == axis.size and "h" not in words else part for part in made]
 
 
 def _merged(call: Call, old: Shape, size: int, word: Hint) -> Axis:
