@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clearhead.biology.dna import as_dna, kmer_vocabulary, kmers, reverse_complement
 from clearhead.biology.domains import other_strand
+from clearhead.biology.examples import both_strands
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
@@ -28,12 +29,21 @@ def test_a_position_keeps_its_label_and_its_mask_on_the_other_strand(
 ) -> None:
     label, mask = ("".join(random.choices(kind, k=len(sequence))) for kind in ("HEC", "01"))
     record = Record("here", "x", sequence, label, None, mask)
-    turned = other_strand(record)
+    turned = other_strand(record, by_position=True)
     positions = zip(reversed(reverse_complement(sequence)), label, mask, strict=True)
     found = zip(turned.sequence, turned.label or "", turned.mask or "", strict=True)
     assert list(found) == list(positions)[::-1]
-    assert other_strand(turned) == record
-    assert other_strand(record._replace(label="yes", mask=None))[3:] == ("yes", None, None)
+    assert other_strand(turned, by_position=True) == record
+
+
+@pytest.mark.parametrize("label", ["1.56", "aaat", None])
+def test_a_label_of_the_whole_sequence_stays_on_the_other_strand(label: str | None) -> None:
+    """Also one that has as many characters as the sequence has bases."""
+    records = both_strands([Record("here", "x", "ATAG", label)])
+    assert [(record.sequence, record.label) for record in records] == [
+        ("ATAG", label),
+        ("CTAT", label),
+    ]
 
 
 def test_biopython_turns_a_strand_alike() -> None:

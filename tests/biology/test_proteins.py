@@ -18,7 +18,8 @@ from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_mod
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.protein import RESIDUES, contacts, masked_marginals, score_of
 from clearhead.biology.scale import in_units, scale_of, standardised
-from clearhead.biology.vocabulary import Vocabulary
+from clearhead.biology.vocabulary import ESM_ROLES, ESM_TOKENS, Cut, Vocabulary
+from clearhead.blocks import record_attention
 from clearhead.data.contacts import read_contacts
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
@@ -233,3 +234,56 @@ def test_positions_that_never_vary_are_not_read(tmp_path: Path) -> None:
 def test_motif_sizes_must_have_a_middle() -> None:
     with pytest.raises(UserError, match="even, without a center"):
         replace(MotifConfig(10), motif=4)
+
+
+@pytest.mark.parametrize("columns", [(), (0, 1, 3, 4, 6, 7, 8)], ids=["all", "columns"])
+def test_attention_belongs_to_the_tokens_that_were_pooled(columns: tuple[int, ...]) -> None:
+    """Eleven residues, pooled by three or the seven that are read, by three: no divisor."""
+    read = columns or tuple(range(11))
+    sizes = MotifConfig(33, len(read), d_model=12, h=3, d_ff=20, pad_id=1, aligned=True, pool=3)
+    config = ModelConfig(
+        "protein", sizes, "aligned", labels=("no", "yes"), length=11, columns=columns
+    )
+    torch.manual_seed(1)
+    model = SequenceModel(config).eval()
+    bare = Vocabulary(
+        ESM_TOKENS, {r: ESM_ROLES[r] for r in ("pad", "unk", "mask")}, Cut("characters")
+    )
+    found = explain(Loaded((model,), bare), SEQUENCE).attention
+    received = attention_of(model, bare.encode(SEQUENCE)).mean(axis=(0, 1, 2))
+    expected = np.zeros(11)
+    for state, weight in enumerate(received):
+        tokens = list(read[3 * state : 3 * state + 3])
+        expected[tokens] = weight / len(tokens)
+    assert np.allclose(found, expected) and found.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_afterwards_a_model_records_its_attention_as_before(kept: bool) -> None:
+    model = loaded().models[0]
+    record_attention(model, kept)
+    attention_of(model, [5] * 7)
+    model.hidden(torch.tensor([[5] * 7]))
+    block = model.get_submodule("encoder.encoder.layers.1.self_attention_block")
+    assert (block.attention_scores is not None) == kept
+
+
+def test_residues_in_lower_case_score_as_in_upper_case_and_others_are_refused() -> None:
+    given = loaded()
+    assert np.array_equal(masked_marginals(given, "mktay"), masked_marginals(given, "MKTAY"))
+    with pytest.raises(UserError, match="letter 2 of the sequence is '1'"):
+        masked_marginals(given, "M1T")
+    with pytest.raises(UserError, match="the sequence is empty"):
+        masked_marginals(given, "")
+
+
+def test_a_residue_is_substituted_once() -> None:
+    with pytest.raises(UserError, match="K2A:K2G substitutes one residue twice"):
+        score_of(np.zeros((11, 20)), SEQUENCE, "K2A:K2G")
+
+
+def test_a_record_without_a_residue_has_no_answer() -> None:
+    predictor = Predictor(loaded("pooled", labels=("no", "yes")))
+    for sequence in ("", "*"):
+        with pytest.raises(UserError, match="row 3: the sequence is empty"):
+            list(predictor.predict([Record("row 3", "x", sequence)]))

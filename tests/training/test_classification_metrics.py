@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhead.errors import UserError
 from clearhead.training.classification_metrics import (
     ConfusionMatrix,
     are_span_labels,
@@ -91,3 +92,16 @@ def test_only_b_i_o_labels_mean_spans() -> None:
     assert are_span_labels(["O", "B-x", "I-x"]) and are_span_labels(["B-x"])
     assert not are_span_labels(["O", "I-x"]) and not are_span_labels(["H", "E", "C"])
     assert not are_span_labels(["B-", "O"])
+
+
+def test_lists_are_counted_as_arrays_are() -> None:
+    found = ConfusionMatrix.of(["a", "b", "c"], [0, 2, 2, 1], [1, 2, 0, 1])
+    assert found.counts.tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 1]]
+    assert ConfusionMatrix.of(["a", "b"], [], []).examples == 0
+
+
+@pytest.mark.parametrize(("truth", "said"), [([0, 1], [1]), ([0, 3], [1, 1]), ([0, 1], [1, -1])])
+def test_pairs_that_are_none_are_refused(truth: list[int], said: list[int]) -> None:
+    """Index 3 of three labels was counted in the row of another label."""
+    with pytest.raises(UserError, match="give an index from 0 to 2"):
+        ConfusionMatrix.of(["a", "b", "c"], np.array(truth), np.array(said))

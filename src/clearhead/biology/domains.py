@@ -189,13 +189,20 @@ def length_of(record: Record, domain: Domain) -> int:
 
 
 def checked(record: Record, domain: Domain) -> Record:
-    """A record whose sequence has only the letters of its domain."""
-    return record._replace(sequence=DOMAINS[domain].letters(record.sequence, record.place))
+    """A record whose sequence has a letter, and only letters of its domain.
+
+    Raises:
+        UserError: it has none, or another character.
+    """
+    if letters := DOMAINS[domain].letters(record.sequence, record.place):
+        return record._replace(sequence=letters)
+    raise UserError(f"{record.place}: the sequence is empty; remove the record")
 
 
-def other_strand(record: Record) -> Record:
+def other_strand(record: Record, by_position: bool = False) -> Record:
     """The same record read from the other strand; labels and mask of positions turn with it."""
-    label, mask = record.label, record.mask
-    if label is not None and len(label) == len(record.sequence) > 1:
-        label, mask = label[::-1], mask and mask[::-1]
-    return record._replace(sequence=reverse_complement(record.sequence), label=label, mask=mask)
+    turned = record._replace(sequence=reverse_complement(record.sequence))
+    if not by_position:
+        return turned
+    label, mask = (text and text[::-1] for text in (record.label, record.mask))
+    return turned._replace(label=label, mask=mask)

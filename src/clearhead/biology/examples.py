@@ -271,6 +271,6 @@ def numbers_of(records: Sequence[Record]) -> list[float]:
     return values
 
 
-def both_strands(records: Sequence[Record]) -> list[Record]:
+def both_strands(records: Sequence[Record], by_position: bool = False) -> list[Record]:
     """Every record, then every record read from the other strand."""
-    return [*records, *map(other_strand, records)]
+    return [*records, *(other_strand(record, by_position) for record in records)]

@@ -1,6 +1,6 @@
 """What a model's answer depends on: attention, and the effect of hiding each token."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clearhead.biology.answering import scores_of
 from clearhead.biology.model import Loaded, SequenceModel
-from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.blocks import MultiHeadAttentionBlock, record_attention
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
@@ -41,15 +41,14 @@ def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
     if not blocks:
         raise UserError("this model has no attention; explain a Transformer")
-    for block in blocks:
-        block.keep_attention_scores = True
+    kept = blocks[0].keep_attention_scores
+    record_attention(model)
     try:
         with in_eval_mode(model):
             model.hidden(torch.tensor([ids]))
         found = [block.attention_scores for block in blocks]
     finally:
-        for block in blocks:
-            block.keep_attention_scores, block.attention_scores = False, None
+        record_attention(model, kept)
     return np.stack([weights[0].double().numpy() for weights in found if weights is not None])
 
 
@@ -72,13 +71,14 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
             f"the sequence has {len(ids[inner]):,} tokens, and --explain runs once for each; "
             f"cut it to at most {MOST:,} tokens"
         )
-    attention: Any = 0.0
+    read = np.array(config.columns or range(len(ids)))
+    states = np.arange(len(read)) // getattr(config.encoder, "pool", 1)  # which a token is part of
+    attention = np.zeros(len(ids))
     for model in loaded.models:
         received = attention_of(model, ids).mean(axis=(0, 1, 2))
-        pool = -(-len(ids) // len(received))  # tokens that share a hidden state
-        attention = attention + np.repeat(received / pool, pool)[: len(ids)][inner]
+        attention[read] += (received / np.bincount(states))[states] / len(loaded.models)
     effect = _occlusion(loaded, ids, inner)
-    return Explanation(pieces[: len(effect)], effect, attention / len(loaded.models))
+    return Explanation(pieces[: len(effect)], effect, attention[inner])
 
 
 def strongest(explanation: Explanation, count: int) -> Explanation:
@@ -90,9 +90,8 @@ def strongest(explanation: Explanation, count: int) -> Explanation:
 
 def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:
     """How much the calibrated probability of the answer falls, for each hidden token."""
-    mask_id, rows = loaded.vocabulary.specials["mask"], [ids]
-    for position in range(*inner.indices(len(ids))):
-        rows.append([*ids[:position], mask_id, *ids[position + 1 :]])
+    hidden = (loaded.vocabulary.masked(ids, t) for t in range(*inner.indices(len(ids))))
+    rows = [ids, *hidden]
     every = [probabilities(np.array(scores_of(m, rows)), loaded.temperature) for m in loaded.models]
     chances: Floats = np.mean(every, axis=0)
     answer = int(chances[0].argmax())

@@ -127,8 +127,7 @@ class SequenceModel(nn.Module):
         if config.linear == "positions":
             return PositionWeights(sizes.seq_len, sizes.vocab_size)
         if config.linear == "similarity":
-            records, tokens = config.compared
-            return SimilarityScores(records, tokens, sizes.vocab_size, config.outputs)
+            return SimilarityScores(*config.compared, sizes.vocab_size, config.outputs)
         if config.linear == "ranks":
             return RankWeights(sizes.vocab_size, config.outputs)
         return None
@@ -200,8 +199,7 @@ def load_model(directory: str | Path) -> Loaded:
     refuse_a_file(path)
     if lost := [file for file in missing_files(path) if file.parent != path]:
         raise UserError(f"{lost[0]} is missing; copy the model again, with every member")
-    members = sorted(path.glob("member-*")) or [path]
-    loaded = [_load_one(member) for member in members]
+    loaded = [_load_one(member) for member in sorted(path.glob("member-*")) or [path]]
     calibration = path / CALIBRATION
     found = read_json_object(calibration, HOLDS) if calibration.exists() else {"temperature": 1.0}
     temperature = found.get("temperature")
@@ -257,10 +255,7 @@ def _load_pretrained(path: Path) -> tuple[SequenceModel, Vocabulary]:
     model = SequenceModel(ModelConfig(domain, sizes, "masked"))
     source = dict(theirs.named_parameters()) | dict(theirs.named_buffers())
     own = {f"encoder.{name}": tensor for name, tensor in source.items()}
-    own |= {
-        name.replace("heads.masked_lm.", "head.masked_lm."): tensor
-        for name, tensor in source.items()
-    }
+    own |= {name.replace("heads.", "head."): tensor for name, tensor in source.items()}
     with torch.no_grad():
         for name, parameter in (*model.named_parameters(), *model.named_buffers()):
             if name in own:

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.biology.answering import scores_of
+from clearhead.biology.domains import checked
 from clearhead.biology.model import Loaded
+from clearhead.data.sequences import Record
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
 
@@ -30,8 +32,10 @@ def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
     Shape: -> (positions, 20), columns in the order of `RESIDUES`; the wild type has 0
 
     Raises:
-        UserError: the model predicts no masked tokens, or the sequence is longer than it reads.
+        UserError: the model predicts no masked tokens, or the sequence is empty or longer than it
+            reads, or has an unknown letter.
     """
+    sequence = checked(Record("the sequence", "", sequence), "protein").sequence
     config, vocabulary = loaded.config, loaded.vocabulary
     if config.head != "masked":
         raise UserError("not a masked language model; give ESM-2 or one of bio protein pretrain")
@@ -41,9 +45,7 @@ def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
             f"the sequence has {len(ids)} tokens and the model reads {config.encoder.seq_len}; "
             "give a domain of it"
         )
-    hidden = []
-    for position in range(before, before + len(sequence)):
-        hidden.append([*ids[:position], vocabulary.specials["mask"], *ids[position + 1 :]])
+    hidden = [vocabulary.masked(ids, t) for t in range(before, before + len(sequence))]
     found = scores_of(loaded.models[0], hidden)
     at_mask = np.stack([row[before + t] for t, row in enumerate(found)])
     logs = np.log(np.maximum(probabilities(at_mask), 1e-300))
@@ -56,9 +58,12 @@ def score_of(marginals: Floats, sequence: str, mutant: str) -> float:
     """The score of a mutant such as `A24G` or `A24G:T31S`, positions counted from 1: a sum.
 
     Raises:
-        UserError: another form, or the sequence has another residue at that position.
+        UserError: another form, the sequence has another residue at that position, or a position
+            occurs twice.
     """
-    total = 0.0
+    total, positions = 0.0, re.findall(r"\d+", mutant)
+    if len(set(positions)) < len(positions):
+        raise UserError(f"{mutant} substitutes one residue twice; name each position once")
     for part in mutant.split(":"):
         match = _FORM.fullmatch(part.strip())
         if not match or match[3] not in RESIDUES:

@@ -60,7 +60,9 @@ class LabelledSequences:
         config = self.model.config
         encode = Encoder(self.vocabulary, self.parts.labels, self.parts.answer, config.longest)
         train = self.parts.train
-        self.train_records = both_strands(train) if config.strands else train
+        self.train_records = (
+            both_strands(train, config.head == "token") if config.strands else train
+        )
         self.dev = encode(self.parts.dev)
         self.values = self._values(self.train_records)
         self.weights = self._weights()

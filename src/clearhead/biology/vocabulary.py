@@ -129,6 +129,10 @@ class Vocabulary:
         last = self._edge("sep")
         return [*ids[: longest - len(last)], *last]
 
+    def masked(self, ids: list[int], position: int) -> list[int]:
+        """The ids with the mask at one position."""
+        return [*ids[:position], self.specials["mask"], *ids[position + 1 :]]
+
     @property
     def edges(self) -> tuple[int, int]:
         """How many special tokens come before and after a sequence."""

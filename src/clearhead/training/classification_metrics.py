@@ -8,6 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clearhead.errors import UserError
+
 Counts = NDArray[np.int64]
 Span = tuple[str, int, int]  # type, first word, index after the last word
 OUTSIDE = "O"
@@ -36,11 +38,25 @@ class ConfusionMatrix:
     counts: Counts
 
     @classmethod
-    def of(cls, labels: Sequence[str], truth: Counts, predicted: Counts) -> Self:
-        """Count pairs of label indices: truth and predicted, (examples,) each."""
+    def of(
+        cls, labels: Sequence[str], truth: Counts | Sequence[int], predicted: Counts | Sequence[int]
+    ) -> Self:
+        """Count pairs of label indices: truth and predicted, (examples,) each.
+
+        Raises:
+            UserError: the two have different lengths, or an index has no label.
+        """
         size = len(labels)
-        pairs = np.bincount(truth * size + predicted, minlength=size * size)
-        return cls(labels, pairs.reshape(size, size).astype(np.int64))
+        truth, predicted = (np.asarray(indices, np.int64) for indices in (truth, predicted))
+        every = np.concatenate([truth, predicted])
+        if len(truth) != len(predicted) or not ((every >= 0) & (every < size)).all():
+            raise UserError(
+                f"{len(truth)} true and {len(predicted)} predicted labels; give an index from 0 to "
+                f"{size - 1} of each for each example"
+            )
+        counts = np.zeros((size, size), np.int64)
+        np.add.at(counts, (truth, predicted), 1)
+        return cls(labels, counts)
 
     @property
     def examples(self) -> int:
