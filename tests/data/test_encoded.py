@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +130,10 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(UserError, match=r"cannot write the encoded corpus to .*file"):
         build([([1], [1])], tmp_path / "file" / "corpus")
+
+
+def test_a_pickled_corpus_is_read_by_the_process_that_gets_it(tmp_path: Path) -> None:
+    """DataLoader starts its workers so on macOS and Windows."""
+    ids = [([5, 6, 7], [8, 9]), ([10], [11, 12, 13])]
+    corpus = build(ids, tmp_path / "corpus")
+    assert everything(pickle.loads(pickle.dumps(corpus))) == everything(corpus)

@@ -89,3 +89,12 @@ def test_what_is_no_text_is_refused(content: str, message: str, tmp_path: Path) 
     (row,) = read_table(write(tmp_path / "a.jsonl", content))
     with pytest.raises(UserError, match=message):
         text_of(row, "text")
+
+
+@pytest.mark.parametrize("name", ["long.csv", "long.tsv"])
+def test_a_cell_may_hold_more_characters_than_a_page(name: str, tmp_path: Path) -> None:
+    """By default Python's csv module refuses more than 131,072."""
+    text = "ACGT" * 40_000
+    separator = "," if name.endswith("csv") else "\t"
+    path = write(tmp_path / name, f"text{separator}label\n{text}{separator}x\n")
+    assert [row.values["text"] for row in read_table(path)] == [text]

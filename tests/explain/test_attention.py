@@ -118,3 +118,10 @@ def test_next_tokens_are_the_most_likely_ones_after_each_prefix() -> None:
     for prediction, row in zip(predictions, probabilities, strict=True):
         expected = row.sort(descending=True).values[:3].tolist()
         assert [p for _, p in prediction.tokens] == pytest.approx(expected)
+
+
+def test_more_tokens_than_the_vocabulary_has_are_all_of_them() -> None:
+    translator = tiny.translator()
+    pair = sentence_pair(translator, tiny.SOURCE, tiny.TARGET)
+    found = next_tokens(translator, pair, 10**6)
+    assert {len(one.tokens) for one in found} == {translator.model.config.tgt_vocab_size}

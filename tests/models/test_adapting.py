@@ -133,3 +133,9 @@ def test_what_cannot_be_adapted_is_named(projections: tuple[str, ...]) -> None:
 def test_a_model_without_attention_is_refused() -> None:
     with pytest.raises(UserError, match="Linear has no attention to adapt"):
         adapt(nn.Linear(3, 3), Adaptation())
+
+
+@pytest.mark.parametrize("rank", [2.0, 0, -3])
+def test_a_rank_that_is_no_whole_number_is_refused_before_anything_is_frozen(rank: Any) -> None:
+    with pytest.raises(UserError, match=f"rank={rank} is not a whole number of at least 1"):
+        Adaptation(rank=rank)

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clearhead.errors import UserError
@@ -149,3 +150,14 @@ def test_a_file_that_is_no_json_object_is_named(content: bytes, says: str, tmp_p
 def test_a_missing_file_says_what_a_model_directory_holds(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"config\.json: No such file .* a model directory holds"):
         TransformerConfig.load(tmp_path / "config.json")
+
+
+def test_padding_and_eos_are_two_tokens() -> None:
+    """With one id for both, the loss would ignore every EOS token."""
+    assert "pad_id=2, bos_id=1 and eos_id=2" in refused(SIZES | {"pad_id": 2})
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    config = TransformerConfig(np.int64(20), np.int32(30), h=np.int8(4))  # type: ignore[arg-type]
+    assert config == TransformerConfig(20, 30, h=4)
+    assert TransformerConfig.from_dict(json.loads(config.to_json())) == config

@@ -206,3 +206,14 @@ def test_each_form_of_a_padding_mask_hides_the_same(model: nn.Module) -> None:
 def test_ids_of_a_wrong_form_are_refused_by_name(model: nn.Module, ids: torch.Tensor) -> None:
     with pytest.raises(UserError, match=r"ids has shape .*; expected (integer )?token ids"):
         model(ids)
+
+
+def test_an_id_outside_the_vocabulary_is_refused() -> None:
+    with pytest.raises(
+        UserError, match="pad_id=999 is not in the vocabulary; give an id from 0 to 19"
+    ):
+        BertConfig(20, pad_id=999)
+    with pytest.raises(UserError, match="mask_id=32 is not in the vocabulary"):
+        EsmConfig(20)
+    with pytest.raises(UserError, match="d_model=12 is not divisible by h=7"):
+        Esm(EsmConfig(33, d_model=12, h=7))

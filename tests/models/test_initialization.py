@@ -94,3 +94,23 @@ def test_a_post_norm_model_ends_without_a_final_norm() -> None:
     assert isinstance(model.encoder.norm, nn.Identity) and isinstance(
         model.decoder.norm, nn.Identity
     )
+
+
+class BareProjection(nn.Module):
+    def __init__(self, d_model: int, vocab_size: int) -> None:
+        super().__init__()
+        self.scores = nn.Linear(d_model, vocab_size, bias=False)
+
+
+class BareEmbeddings(nn.Module):
+    def __init__(self, d_model: int, vocab_size: int) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(vocab_size, d_model)
+
+
+def test_parts_with_names_of_their_own_are_initialised_as_well() -> None:
+    parts = replace(READABLE, projection=BareProjection, embeddings=BareEmbeddings)
+    model = Transformer.from_config(config(tie=False), parts)
+    deviation = float(model.src_embed.get_parameter("rows.weight").detach().std())
+    assert deviation == pytest.approx(D_MODEL**-0.5, rel=0.05)
+    assert model.projection_layer.get_submodule("scores").bias is None

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -210,3 +211,14 @@ def test_a_word_has_the_same_pieces_after_an_elision_as_after_a_space() -> None:
     elided, spaced = TOKENIZER.encode("l'chat noir"), TOKENIZER.encode("l chat noir")
     chat = TOKENIZER.encode("chat noir")
     assert elided[-len(chat) :] == spaced[-len(chat) :] == chat
+
+
+def test_what_is_no_text_is_refused() -> None:
+    wrong: Any
+    for wrong in (None, ["ab"], 7):
+        with pytest.raises(UserError, match="encode takes one text"):
+            TOKENIZER.encode(wrong)
+    with pytest.raises(UserError, match="encode_batch a list of texts"):
+        TOKENIZER.encode_batch("hello")
+    with pytest.raises(UserError, match=r"give text\.splitlines"):
+        Tokenizer.train("hello world", 300)

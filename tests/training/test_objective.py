@@ -1,14 +1,17 @@
 """The readable losses are torch's, and the fused cross-entropy is the readable one."""
 
 import copy
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.blocks import ProjectionLayer, TiedProjection
-from clearhead.training.objective import cross_entropy, fused_cross_entropy, r_drop
+from clearhead.models import build_transformer
+from clearhead.training.objective import cross_entropy, fused_cross_entropy, make_objective, r_drop
 
 TOKENS, D_MODEL, VOCAB, SMOOTHING, CONSISTENCY = 14, 6, 11, 0.1, 3.0
 
@@ -92,3 +95,15 @@ def test_the_sums_of_a_bfloat16_model_are_float32() -> None:
     loss, nll = cross_entropy(projection.bfloat16(), hidden.bfloat16(), labels, SMOOTHING)
     assert loss.dtype == nll.dtype == torch.float32
     torch.testing.assert_close(loss, exact, rtol=1e-2, atol=0)
+
+
+def test_each_side_is_padded_to_no_more_than_its_own_positions() -> None:
+    model = build_transformer(11, 13, 40, 10, d_model=12, N=1, h=3, d_ff=20).eval()
+    rows = np.full((2, 9), 5), np.full((2, 9), 6)
+    lengths: list[int] = []
+    for embed in (model.src_embed, model.tgt_embed):
+        embed.register_forward_pre_hook(lambda _, inputs: lengths.append(inputs[0].shape[1]))
+    make_objective(0.1, 0.0, length_multiple=8)(
+        model, SimpleNamespace(source=rows[0], target=rows[1])
+    )  # type: ignore[arg-type]
+    assert lengths == [16, 10]

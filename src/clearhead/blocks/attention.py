@@ -6,9 +6,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks.checks import check_attention, check_dot_product, check_scores, is_transformed
+from clearhead.blocks.checks import (
+    check_attention,
+    check_dot_product,
+    check_heads,
+    check_scores,
+    is_transformed,
+)
 from clearhead.blocks.masks import as_boolean
-from clearhead.errors import UserError
 
 
 def scaled_dot_product_attention(
@@ -65,11 +70,7 @@ class MultiHeadAttentionBlock(nn.Module):
 
     def __init__(self, d_model: int, h: int, dropout: float, bias: bool = True) -> None:
         super().__init__()
-        if not 1 <= h <= d_model or d_model % h:
-            raise UserError(
-                f"d_model={d_model} is not divisible by h={h}; "
-                "each head needs the same whole number d_k = d_model / h of dimensions, 1 or more"
-            )
+        check_heads(d_model, h)
         self.d_model, self.h, self.d_k = d_model, h, d_model // h
         self.w_q = nn.Linear(d_model, d_model, bias=bias)
         self.w_k = nn.Linear(d_model, d_model, bias=bias)

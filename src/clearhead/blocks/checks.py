@@ -42,6 +42,19 @@ def separate_features(*arguments: Any) -> tuple[Any, ...]:
     return arguments[index], *arguments[:index], *arguments[index + 1 :], None
 
 
+def check_heads(d_model: int, h: int, name: str = "h") -> None:
+    """Each head has the same whole number of dimensions, at least 1.
+
+    Raises:
+        UserError: h does not divide d_model into such numbers.
+    """
+    if not 1 <= h <= d_model or d_model % h:
+        raise UserError(
+            f"d_model={d_model} is not divisible by {name}={h}; "
+            f"each head needs the same whole number d_k = d_model / {name} of dimensions, 1 or more"
+        )
+
+
 def check_ids(name: str, ids: Tensor) -> None:
     """Token ids of a batch: integers of shape (batch, seq_len).
 
@@ -129,20 +142,8 @@ def check_sequence(name: str, x: Tensor, d_model: int | None = None) -> None:
         _refuse(name, x, f"floating-point vectors of shape (batch, seq_len, {width})" + hint)
 
 
-def check_encode(src: Tensor, src_mask: Tensor | None) -> None:
-    """The arguments of `Transformer.encode`.
-
-    Raises:
-        UserError: the ids have another dtype or number of axes, or the mask has two axes.
-    """
-    check_ids("src", src)
-    check_not_flat("src_mask", src_mask)
-
-
 def check_not_flat(name: str, mask: Tensor | None) -> None:
-    """A mask of (batch, key), as in other libraries, would be taken for (query, key).
-
-    The two are the same shape where a batch has as many sentences as tokens.
+    """A mask of (batch, key), as in other libraries, could be taken for one of (query, key).
 
     Raises:
         UserError: the mask has two axes.

@@ -30,7 +30,7 @@ class SpanFile:
     """
 
     def __init__(self, path: Path, size: int) -> None:
-        self.path = path
+        self.path, self.size = path, size
         self._handle = path.open("rb", buffering=0)
         weakref.finalize(self, self._handle.close)
         found = os.fstat(self._handle.fileno()).st_size
@@ -39,6 +39,9 @@ class SpanFile:
                 f"{path} has {found} bytes, expected {size}; "
                 f"delete the directory {path.parent} and encode the corpus again"
             )
+
+    def __reduce__(self) -> tuple[type["SpanFile"], tuple[Path, int]]:
+        return SpanFile, (self.path, self.size)  # a worker process opens the file again
 
     def read(self, start: int, size: int) -> bytes:
         """Bytes start … start + size."""

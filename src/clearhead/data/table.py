@@ -81,6 +81,7 @@ def _named(value: Any) -> str:
 def _lines(path: str | Path, kind: str) -> Iterator[Row]:
     lines = (f"{line}\n" for line in read_lines(path))
     style: Any = {"strict": True} if kind == ".csv" else {"delimiter": "\t", "quoting": 3}
+    csv.field_size_limit(2**31 - 1)  # of the process; a cell may hold a whole chapter
     reader = csv.reader(lines, **style)
     names: list[str] | None = None
     try:

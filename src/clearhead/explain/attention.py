@@ -65,10 +65,14 @@ class AttentionMap:
         """From one (1, h, query, key) or (h, query, key) tensor for each layer.
 
         Raises:
-            UserError: more than one sentence, or tokens that do not fit the weights.
+            UserError: more than one sentence, no weights, or tokens that do not fit the weights.
         """
         matrices = [_one_sentence(layer) for layer in layers]
+        if len(shapes := {tuple(matrix.shape) for matrix in matrices}) > 1:
+            raise UserError(f"layers of different shapes, {sorted(shapes)}; show them one by one")
         weights = torch.stack(matrices).float().cpu().numpy()
+        if not ((weights >= 0) & (weights < 1.01)).all():  # NaN is neither
+            raise UserError("these are no weights from 0 to 1; give those after the softmax")
         found, given = weights.shape[2:], (len(queries), len(keys))
         if found != given:
             raise UserError(
@@ -264,7 +268,8 @@ def next_tokens(translator: Translator, pair: SentencePair, count: int = 5) -> l
     """The `count` most likely tokens at every position of the translation."""
     model, tokenizer = translator.model, translator.tokenizer
     with in_eval_mode(model), torch.inference_mode():
-        best = model(*pair.tensors(model))[0].float().exp().topk(count, dim=-1)
+        chances = model(*pair.tensors(model))[0].float().exp()
+        best = chances.topk(min(count, chances.shape[-1]), dim=-1)
     rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
     return [
         Prediction(

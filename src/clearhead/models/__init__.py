@@ -14,23 +14,10 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.models.transformer import Transformer, build_transformer
 
 __all__ = [
-    "PRESETS",
-    "Bert",
-    "BertConfig",
-    "Esm",
-    "EsmConfig",
-    "Gpt",
-    "GptConfig",
-    "Marian",
-    "MarianConfig",
-    "SentenceEmbedding",
-    "Transformer",
-    "TransformerConfig",
-    "build_transformer",
-    "count_parameters",
-    "masked_mean",
-    "tree",
-]
+    "PRESETS", "Bert", "BertConfig", "Esm", "EsmConfig", "Gpt", "GptConfig", "Marian",
+    "MarianConfig", "SentenceEmbedding", "Transformer", "TransformerConfig", "build_transformer",
+    "count_parameters", "masked_mean", "tree",
+]  # fmt: skip
 
 __getattr__ = attributes_of(
     __name__,

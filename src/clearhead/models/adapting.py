@@ -31,8 +31,8 @@ class Adaptation:
     projections: tuple[str, ...] = ("w_q", "w_v")
 
     def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise UserError(f"rank={self.rank} is too small; give at least 1, 8 for example")
+        if not isinstance(self.rank, int) or self.rank < 1:
+            raise UserError(f"rank={self.rank} is not a whole number of at least 1; give 8")
         unknown = [name for name in self.projections if name not in PROJECTIONS]
         if unknown or not self.projections:
             named = repr(unknown[0]) if unknown else "none at all"

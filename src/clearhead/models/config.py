@@ -9,7 +9,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, SupportsIndex
 
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.files import read_json_object
@@ -52,6 +52,8 @@ class Sized(Protocol):
 def check_numbers(config: Any) -> None:
     """Check that each field annotated ``int``, ``bool`` or ``float`` holds such a value.
 
+    Whole numbers of other types, such as NumPy's, become int.
+
     Raises:
         UserError: names the field, its value and what it should be. Sizes are at least 1,
             ids at least 0, shares (dropout) at least 0 and below 1.
@@ -60,6 +62,9 @@ def check_numbers(config: Any) -> None:
         value = getattr(config, field.name)
         if field.type is int or (field.type == int | None and value is not None):
             least, most = 0 if field.name.endswith("_id") else 1, _most(field.name)
+            if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+                value = value.__index__()
+                object.__setattr__(config, field.name, value)
             if type(value) is not int or not least <= value <= most:
                 _refuse(field.name, value, f"a whole number from {least} to {most:,}")
         if field.type is bool and type(value) is not bool:
@@ -147,10 +152,11 @@ class TransformerConfig:
                 "every head needs the same whole number d_k = d_model / h of dimensions"
             )
         smaller = min(self.src_vocab_size, self.tgt_vocab_size)
-        if max(self.pad_id, self.bos_id, self.eos_id) >= smaller:
+        beyond = max(self.pad_id, self.bos_id, self.eos_id) >= smaller
+        if beyond or self.pad_id == self.eos_id:
             raise UserError(
                 f"pad_id={self.pad_id}, bos_id={self.bos_id} and eos_id={self.eos_id} must lie "
-                f"in a vocabulary of {smaller} tokens; give ids below it"
+                f"in a vocabulary of {smaller} tokens; give ids below it, and two for pad and eos"
             )
         if self.tie_embeddings and self.src_vocab_size != self.tgt_vocab_size:
             raise UserError(

@@ -17,7 +17,7 @@ from clearhead.blocks import (
     RotaryPositions,
     TokenDropoutEmbeddings,
 )
-from clearhead.blocks.checks import check_text
+from clearhead.blocks.checks import check_heads, check_text
 from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
 from clearhead.models.architecture import tree
@@ -66,6 +66,7 @@ class Esm(nn.Module):
         check_memory(config)
         self.config = config
         self.embed = TokenDropoutEmbeddings(config.d_model, config.vocab_size, config.mask_id)
+        check_heads(config.d_model, config.h)
         rotary = RotaryPositions(config.d_model // config.h, config.rotary_base)  # one for all
         layers = stack(
             config,

@@ -43,6 +43,10 @@ class StackConfig:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        for name in ("pad_id", "mask_id"):
+            if (getattr(self, name, None) or 0) >= self.vocab_size:
+                found = f"{name}={getattr(self, name)} is not in the vocabulary"
+                raise UserError(f"{found}; give an id from 0 to {self.vocab_size - 1}")
         if self.activation not in ACTIVATIONS:
             raise UserError(
                 f"activation={self.activation!r} is not known; give one of {', '.join(ACTIVATIONS)}"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBlock, Parts
-from clearhead.blocks.checks import check_decode, check_encode
+from clearhead.blocks.checks import check_decode, check_ids, check_not_flat
 from clearhead.errors import UserError
 from clearhead.models import weights
 from clearhead.models.architecture import difference, tree
@@ -64,7 +64,8 @@ class Transformer(nn.Module):
 
     def encode(self, src: Tensor, src_mask: Tensor | None = None) -> Tensor:
         """(batch, src_len) ids -> (batch, src_len, d_model): the encoder's output, or memory."""
-        check_encode(src, src_mask)
+        check_ids("src", src)
+        check_not_flat("src_mask", src_mask)
         return self.encoder(self.src_pos(self.src_embed(src)), src_mask)
 
     def decode(
@@ -229,9 +230,12 @@ def initialize(model: Transformer) -> None:
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
-    for embed in (model.src_embed, model.tgt_embed):
-        nn.init.normal_(embed.get_parameter("embedding.weight"), std=model.config.d_model**-0.5)
-    nn.init.zeros_(model.projection_layer.get_parameter("proj.bias"))
+    for module in (*model.src_embed.modules(), *model.tgt_embed.modules()):
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=model.config.d_model**-0.5)
+    for module in model.projection_layer.modules():
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
 
 
 @cache

@@ -54,7 +54,13 @@ class EngineTokenizer:
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts, computed in parallel."""
+        """Ids of many texts, computed in parallel.
+
+        Raises:
+            UserError: this is one text, or one of them is no text.
+        """
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise UserError("encode takes one text (str), encode_batch a list of texts")
         sound = [without_lone_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._engine.encode_batch_fast(sound)]
 
@@ -106,8 +112,10 @@ class Tokenizer(EngineTokenizer):
         which can be read only once, is kept in memory.
 
         Raises:
-            UserError: `vocab_size` leaves no room for pieces.
+            UserError: `vocab_size` leaves no room for pieces, or `lines` is one text.
         """
+        if isinstance(lines, str):
+            raise UserError("train takes lines of text, not one str; give text.splitlines()")
         room = vocab_size - len(SPECIALS) - len(_BYTES)
         if room < 1:
             raise UserError(

@@ -117,11 +117,10 @@ def make_objective(
         loss = partial(r_drop_loss, smoothing=smoothing, weight=r_drop)
 
     def objective(model: Transformer, batch: Batch) -> Losses:
-        longest, pad_id = model.config.src_seq_len, model.config.pad_id
-        source, target = (
-            pad_to_multiple(ids, length_multiple, longest, pad_id)
-            for ids in (batch.source, batch.target)
-        )
+        sizes = model.config
+        pad = partial(pad_to_multiple, multiple=length_multiple, pad_id=sizes.pad_id)
+        source = pad(batch.source, longest=sizes.src_seq_len)
+        target = pad(batch.target, longest=sizes.tgt_seq_len)
         return loss(model, source, target)
 
     return objective

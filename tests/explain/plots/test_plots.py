@@ -14,6 +14,7 @@ from clearhead.errors import UserError
 from clearhead.explain import plots
 from clearhead.explain.attention import AttentionMap, attention_maps, of_kind, sentence_pair
 from clearhead.explain.interpretability import logit_lens, saliency
+from clearhead.explain.plots.attention import rank_correlation
 from tests.explain import tiny
 
 TRANSLATOR = tiny.translator()
@@ -199,3 +200,12 @@ def test_the_former_names_still_work() -> None:
 
     assert pictures.Picture is plots.Plot and pictures.one_head is plots.one_head
     assert BLUE == plot_style.BLUE and callable(in_style)
+
+
+def test_the_rank_correlation_is_spearmans_with_ties_as_well() -> None:
+    scipy = pytest.importorskip("scipy.stats")
+    generator = np.random.default_rng(3)
+    one, other = generator.integers(0, 4, (2, 5, 9)).astype(np.float32)
+    expected = [scipy.spearmanr(*rows).statistic for rows in zip(one, other, strict=True)]
+    assert rank_correlation(one, other) == pytest.approx(np.mean(expected))
+    assert rank_correlation(one, one) == pytest.approx(1)

@@ -141,3 +141,24 @@ def test_a_negative_layer_or_head_counts_from_the_end() -> None:
     last = head_view(attention(4, 4), SOURCE, layer=-1, heads=[-1]).view.html
     layers, heads = len(attention(4, 4)), attention(4, 4)[0].shape[1]
     assert last == head_view(attention(4, 4), SOURCE, layer=layers - 1, heads=[heads - 1]).view.html
+
+
+WRONG: dict[str, tuple[dict[str, object], str]] = {
+    "logits": ({"attention": tuple(torch.randn(2, 1, 3, 4, 4))}, "give those after the softmax"),
+    "NaN": ({"attention": tuple(torch.full((2, 1, 3, 4, 4), torch.nan))}, "after the softmax"),
+    "heads": ({"attention": [torch.ones(1, h, 4, 4) / 4 for h in (2, 3)]}, "different shapes"),
+    "no layers": ({"attention": attention(4, 4), "include_layers": []}, "include_layers or"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_drawn_is_refused(name: str) -> None:
+    arguments, message = WRONG[name]
+    with pytest.raises(UserError, match=message):
+        model_view(tokens=SOURCE, **arguments)  # type: ignore[arg-type]
+
+
+def test_arrays_and_one_head_are_shown() -> None:
+    arrays = tuple(layer.numpy() for layer in attention(4, 4))
+    shown = head_view(arrays, SOURCE, heads=1)  # type: ignore[arg-type]
+    assert shown.data == head_view(attention(4, 4), SOURCE, heads=[1]).data

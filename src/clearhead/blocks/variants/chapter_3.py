@@ -3,8 +3,7 @@
 from torch import Tensor, nn
 
 from clearhead.blocks.attention import scaled_dot_product_attention
-from clearhead.blocks.checks import check_sequence
-from clearhead.errors import UserError
+from clearhead.blocks.checks import check_heads, check_sequence
 
 
 class SelfAttention(nn.Module):
@@ -39,11 +38,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
-        if not 1 <= num_heads <= d_model or d_model % num_heads:
-            raise UserError(
-                f"d_model={d_model} is not divisible by num_heads={num_heads}; "
-                "each head needs the same whole number of dimensions"
-            )
+        check_heads(d_model, num_heads, "num_heads")
         self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)

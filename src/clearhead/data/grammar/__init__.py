@@ -20,17 +20,9 @@ if TYPE_CHECKING:  # for editors and type checkers; the lexicon alone is importe
     from .syntax import PHENOMENA
 
 __all__ = [
-    "GRAMMARS",
-    "PHENOMENA",
-    "PRODUCTIONS",
-    "SPLITS",
-    "WIDE_SPLITS",
-    "GrammarPair",
-    "generate",
-    "generate_wide",
-    "word_spans",
-    "words",
-]
+    "GRAMMARS", "PHENOMENA", "PRODUCTIONS", "SPLITS", "WIDE_SPLITS", "GrammarPair", "generate",
+    "generate_wide", "word_spans", "words",
+]  # fmt: skip
 
 __getattr__ = attributes_of(
     __name__,

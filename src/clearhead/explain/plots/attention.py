@@ -169,9 +169,9 @@ def saliency_beside_attention(shown: AttentionMap, signed: Matrix, layer: int = 
 
 
 def rank_correlation(one: Matrix, other: Matrix) -> float:
-    """Spearman's correlation of each pair of rows, averaged."""
-    ranks = [np.argsort(np.argsort(matrix, axis=-1), axis=-1) for matrix in (one, other)]
-    centred = [rank - rank.mean(-1, keepdims=True) for rank in ranks]
+    """Spearman's correlation of each pair of rows, averaged; equal elements share a rank."""
+    # Smaller elements minus larger ones: twice the rank, centred.
+    centred = [np.sign(m[..., None] - m[..., None, :]).sum(-1) for m in (one, other)]
     norms = np.sqrt((centred[0] ** 2).sum(-1) * (centred[1] ** 2).sum(-1))
     return float(((centred[0] * centred[1]).sum(-1) / np.maximum(norms, 1e-12)).mean())
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
@@ -116,6 +117,8 @@ class BertvizView:
     def _chosen(self, whole: AttentionMap) -> AttentionMap:
         layers = whole.layers if self.include_layers is None else tuple(self.include_layers)
         heads = whole.heads if self.include_heads is None else tuple(self.include_heads)
+        if not layers or not heads:
+            raise UserError("include_layers or include_heads is empty; give at least one index")
         for layer in layers:
             for head in heads:
                 whole.head(layer, head)  # raises if it does not exist
@@ -148,6 +151,7 @@ class head_view(BertvizView):
         layer = 0 if self.layer is None else index_of("layer", self.layer, first.layers)
         heads = self.heads
         if heads is not None:
+            heads = [heads] if isinstance(heads, int) else heads
             heads = [index_of("head", head, first.heads) for head in heads]
         return Start(view=self.VIEW, layer=layer, heads=heads)
 
@@ -184,7 +188,7 @@ def check_layers(attention: object, name: str) -> list[Tensor]:
             f"{name} is that of generate(), one tuple for each step; "
             "run the model once on the whole text and give what it returns"
         )
-    tensors = [layer for layer in layers if isinstance(layer, Tensor)]
+    tensors = [torch.as_tensor(layer) for layer in layers if hasattr(layer, "__array__")]
     if not layers or len(tensors) < len(layers):
         raise UserError(
             f"{name} holds no weights; load the model with attn_implementation='eager' "
