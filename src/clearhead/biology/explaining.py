@@ -90,8 +90,7 @@ def strongest(explanation: Explanation, count: int) -> Explanation:
 
 def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:
     """How much the calibrated probability of the answer falls, for each hidden token."""
-    hidden = (loaded.vocabulary.masked(ids, t) for t in range(*inner.indices(len(ids))))
-    rows = [ids, *hidden]
+    rows = [ids, *(loaded.vocabulary.masked(ids, t) for t in range(*inner.indices(len(ids))))]
     every = [probabilities(np.array(scores_of(m, rows)), loaded.temperature) for m in loaded.models]
     chances: Floats = np.mean(every, axis=0)
     answer = int(chances[0].argmax())

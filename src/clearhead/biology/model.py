@@ -127,7 +127,8 @@ class SequenceModel(nn.Module):
         if config.linear == "positions":
             return PositionWeights(sizes.seq_len, sizes.vocab_size)
         if config.linear == "similarity":
-            return SimilarityScores(*config.compared, sizes.vocab_size, config.outputs)
+            records, tokens = config.compared
+            return SimilarityScores(records, tokens, sizes.vocab_size, config.outputs)
         if config.linear == "ranks":
             return RankWeights(sizes.vocab_size, config.outputs)
         return None

@@ -23,8 +23,8 @@ from clearhead.decoding.steps import (
     widened,
     with_cache,
 )
+from clearhead.fast.accelerate import has_hooks
 from clearhead.models import Gpt, GptConfig
-from clearhead.models.architecture import has_hooks
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel
 from clearhead.native.search import Integers, default_threads

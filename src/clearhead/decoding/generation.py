@@ -173,8 +173,7 @@ def generate(
     on the other prompts. Prompts of like length are in one batch.
 
     Raises:
-        UserError: a prompt is empty, too long or has unknown ids, or has no seed; the model is no
-            language model, or its weights are damaged.
+        UserError: a prompt, a seed or the model does not fit, or the weights are damaged.
     """
     engine = CausalEngine.of(model) if isinstance(model, Gpt) else model
     if not isinstance(engine, CausalEngine):

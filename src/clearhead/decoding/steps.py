@@ -29,10 +29,9 @@ from clearhead.blocks import (
     padding_mask,
 )
 from clearhead.errors import UserError
-from clearhead.fast.accelerate import is_fast
+from clearhead.fast.accelerate import has_hooks, is_fast
 from clearhead.fast.dropout import CheapDropout
 from clearhead.models import Transformer
-from clearhead.models.architecture import has_hooks
 
 Module = TypeVar("Module", bound=nn.Module)
 SELF, CROSS = "self_attention_block", "cross_attention_block"

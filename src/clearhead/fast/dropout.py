@@ -13,8 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-Shape = tuple[int, ...]
-
 
 class CheapDropout(nn.Module):
     """`nn.Dropout` whose rate is rounded to the nearest multiple of 1/256.
@@ -35,23 +33,22 @@ class CheapDropout(nn.Module):
             return x
         if self.threshold == 256:
             return x * 0
-        return x * keep_mask(x.shape, self.threshold, x.dtype, x.device)
+        return x * keep_mask(x, self.threshold)
 
     def extra_repr(self) -> str:
         """The rate, for `print`."""
         return f"p={self.threshold}/256"
 
 
-def keep_mask(shape: Shape, threshold: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """0 with probability threshold / 256, else the scale that keeps the mean."""
-    count = torch.Size(shape).numel()
-    keep = _random_bytes(count, device).ge_(threshold)  # in place: 1 = keep
+def keep_mask(x: Tensor, threshold: int) -> Tensor:
+    """As x: 0 with probability threshold / 256, else the scale that keeps the mean."""
+    keep = _random_bytes(x.numel(), x.device).ge_(threshold)  # in place: 1 = keep
     scale = 256 / (256 - threshold)
-    if dtype == torch.bfloat16:
+    if x.dtype == torch.bfloat16:
         # Its 16 bits as an integer, times 0 or 1: four times as fast as a product of bfloat16.
-        bits = int(torch.tensor(scale, dtype=dtype).view(torch.int16))
-        return keep.to(torch.int16).mul_(bits).view(dtype).view(shape)
-    return keep.to(dtype).mul_(scale).view(shape)
+        bits = int(torch.tensor(scale, dtype=x.dtype).view(torch.int16))
+        return keep.to(torch.int16).mul_(bits).view(x.dtype).view(x.shape)
+    return keep.to(x.dtype).mul_(scale).view(x.shape)
 
 
 def _random_bytes(count: int, device: torch.device) -> Tensor:

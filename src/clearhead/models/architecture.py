@@ -27,11 +27,6 @@ class Uninitialized(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def has_hooks(module: nn.Module) -> bool:
-    """Whether a hook sees, and may change, what this module itself reads or returns."""
-    return bool(module._forward_hooks or module._forward_pre_hooks)
-
-
 def difference(model: nn.Module, expected: nn.Module) -> str:
     """The first part of a model that computes something else than in `expected`; empty if none.
 

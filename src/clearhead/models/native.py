@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clearhead import blocks
-from clearhead.fast.accelerate import is_fast
-from clearhead.models.architecture import Uninitialized, difference, has_hooks
+from clearhead.fast.accelerate import has_hooks, is_fast
+from clearhead.models.architecture import Uninitialized, difference
 from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
 from clearhead.models.gpt import Gpt
