@@ -48,7 +48,7 @@ class PositionalEncoding(nn.Module):
         self.seq_len = next(n for n in (max_len, seq, seq_len) if n is not None)
         self.dropout = nn.Dropout(dropout)
         # Not persistent: it is a formula, so a checkpoint need not store it.
-        self.register_buffer("pe", self.table(), persistent=False)
+        self.register_buffer("pe", sinusoids(self.seq_len, d_model).unsqueeze(0), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add one row of `pe` to each position; `start` is the first position."""
@@ -56,16 +56,12 @@ class PositionalEncoding(nn.Module):
         # (batch, seq_len, d_model) + (1, seq_len, d_model): one pattern for the whole batch
         return self.dropout(x + self.pe[:, start : start + x.shape[1]].to(x.dtype))
 
-    def table(self) -> Tensor:
-        """The values of `pe`."""
-        return sinusoids(self.seq_len, self.d_model).unsqueeze(0)
-
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """As in `nn.Module`; the meta device holds no values, so they are computed after it."""
         had_values = not self.pe.is_meta
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if not (had_values or self.pe.is_meta):
-            self.pe.copy_(self.table())
+            self.pe.copy_(type(self)(self.d_model, self.seq_len).pe)
         return self
 
     def extra_repr(self) -> str:

@@ -29,10 +29,10 @@ class HalvedPositionalEncoding(PositionalEncoding):
         UserError: the input is longer than `seq_len`, or of another shape.
     """
 
-    def table(self) -> Tensor:
-        """The values of `pe`: sine, cosine, sine, cosine … -> the sines, then the cosines."""
-        pe = super().table()
-        return torch.cat([pe[..., 0::2], pe[..., 1::2]], dim=-1)
+    def __init__(self, d_model: int, seq_len: int = 5000, dropout: float = 0.0) -> None:
+        super().__init__(d_model, seq_len, dropout)
+        # sine, cosine, sine, cosine … -> the sines, then the cosines
+        self.pe = torch.cat([self.pe[..., 0::2], self.pe[..., 1::2]], dim=-1)
 
 
 class LearnedPositions(nn.Module):
