@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from clearhead.decoding.precision import Precision, in_precision
 from clearhead.decoding.steps import (
     ContinuedPositions,
+    has_hooks,
     method,
     report_no_cache,
     shallow_copy,
@@ -23,7 +24,6 @@ from clearhead.decoding.steps import (
     widened,
     with_cache,
 )
-from clearhead.fast.accelerate import has_hooks
 from clearhead.models import Gpt, GptConfig
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel

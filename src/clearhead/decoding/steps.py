@@ -29,7 +29,7 @@ from clearhead.blocks import (
     padding_mask,
 )
 from clearhead.errors import UserError
-from clearhead.fast.accelerate import has_hooks, is_fast
+from clearhead.fast.accelerate import is_fast
 from clearhead.fast.dropout import CheapDropout
 from clearhead.models import Transformer
 
@@ -139,6 +139,11 @@ def uncacheable_part(
             return part
     starts = "start" in inspect.signature(positions.forward).parameters
     return None if starts and not any(map(has_hooks, positions.modules())) else positions
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Whether a hook sees, and may change, what this module itself reads or returns."""
+    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def method(part: nn.Module, name: str) -> object:

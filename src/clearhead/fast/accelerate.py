@@ -75,11 +75,6 @@ def is_fast(operation: object) -> bool:
     return getattr(operation, "func", operation) in (kernel_attention, fused_normalize)
 
 
-def has_hooks(module: nn.Module) -> bool:
-    """Whether a hook sees, and may change, what this module itself reads or returns."""
-    return bool(module._forward_hooks or module._forward_pre_hooks)
-
-
 class LeafOperation(NamedTuple):
     """One operation, replaced in one module at a time."""
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clearhead import blocks
-from clearhead.fast.accelerate import has_hooks, is_fast
+from clearhead.fast.accelerate import is_fast
 from clearhead.models.architecture import Uninitialized, difference
 from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
@@ -36,7 +36,7 @@ def unsupported(model: nn.Module) -> str:
     if type(model) not in FAMILIES:
         return f"the model is a {type(model).__name__}, not one of the library's own models"
     for name, module in model.named_modules():
-        if has_hooks(module):
+        if module._forward_hooks or module._forward_pre_hooks:
             return f"{name or 'the model'} has hooks"
         if method := _replaced_method(module):
             return f"{name or 'the model'} has its own {method}"
