@@ -257,7 +257,10 @@ def test_a_translator_refuses_a_mask_of_two_axes_which_could_be_of_batch_and_key
     memory = model.encode(src, padding_mask(src, 5))
     assert "src_mask has shape (7, 7)" in refused(lambda: model.encode(src, flat))
     assert "src_mask has shape (7, 7)" in refused(lambda: model.decode(memory, flat, tgt))
-    assert "tgt_mask has shape (7, 7)" in refused(lambda: model.decode(memory, None, tgt, flat))
+    # That of a target is (query, key), as torch.nn.Transformer generates it.
+    causal = nn.Transformer.generate_square_subsequent_mask(7)
+    expected = model.eval().decode(memory, None, tgt, look_ahead_mask(7))
+    assert torch.equal(model.decode(memory, None, tgt, causal), expected)
 
 
 def test_a_size_that_no_module_can_have_is_refused() -> None:

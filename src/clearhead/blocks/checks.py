@@ -153,17 +153,14 @@ def check_not_flat(name: str, mask: Tensor | None) -> None:
         _refuse(name, mask, wanted)
 
 
-def check_decode(
-    encoder_output: Tensor, src_mask: Tensor | None, tgt: Tensor, tgt_mask: Tensor | None
-) -> None:
-    """The arguments of `Transformer.decode`: vectors of the source, ids of the target, masks.
+def check_decode(encoder_output: Tensor, src_mask: Tensor | None, tgt: Tensor) -> None:
+    """The arguments of `Transformer.decode`: vectors of the source and their mask, target ids.
 
     Raises:
         UserError: one has another dtype or number of axes, for example because they are swapped,
             or they are batches of different sizes.
     """
     check_not_flat("src_mask", src_mask)
-    check_not_flat("tgt_mask", tgt_mask)
     try:
         check_sequence("encoder_output", encoder_output)
         check_ids("tgt", tgt)

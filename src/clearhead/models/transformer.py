@@ -80,7 +80,7 @@ class Transformer(nn.Module):
         encoder_output: (batch, src_len, d_model), as `encode` returns it. Position i predicts
         the target token after position i.
         """
-        check_decode(encoder_output, src_mask, tgt, tgt_mask)
+        check_decode(encoder_output, src_mask, tgt)
         x = self.tgt_pos(self.tgt_embed(tgt))
         return self.decoder(x, encoder_output, src_mask, tgt_mask)
 
