@@ -16,7 +16,7 @@ from clearhead.translation.sources import Source
 
 BEAMS = 12
 TU, VOUS = "tu", "vous"
-POLITE = 0.5  # nats by which vous may be less probable: it is right for strangers, and for several
+POLITE = 0.5  # nats by which vous may be less probable: it suits several people, and unknown ones
 _TU = re.compile(r"\b(?:tu|te|toi|ton|ta|tes|tien|tienne)\b|\bt'", re.IGNORECASE)
 _VOUS = re.compile(r"\b(?:vous|votre|vos|vôtre)\b|\b(?!ch|n|r|ass)\w+ez\b", re.IGNORECASE)
 MOST = 4.0  # nats by which a hypothesis with the form may be less probable than the best one
