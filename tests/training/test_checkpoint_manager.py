@@ -134,6 +134,37 @@ def test_the_advice_for_a_run_that_stopped_early_continues_it(
     assert again.progress.step == 12
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "third", "best_step"),
+    [
+        ("loss", "bleu", (3.0, 1.5), 4),  # a BLEU of 3 is not better than the 5 of step 4
+        ("loss", "bleu", (6.0, 1.5), 12),
+        ("bleu", "loss", (1.0, 0.5), 12),  # a loss of 0.5 is better than the 1.0 of step 4
+        ("bleu", "loss", (6.0, 1.5), 4),
+    ],
+)
+def test_another_metric_on_resumption_compares_with_the_best_model_in_that_metric(
+    before: str,
+    after: str,
+    third: tuple[float, float],
+    best_step: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = start(tiny_recipe(tmp_path, metric=before, steps=8, average=0), tmp_path / "run")
+    validated_with(first, monkeypatch, [5.0, 4.0], [1.0, 2.0])
+    first.train()
+    best = (first.run.best / "model.safetensors").read_bytes()
+    session = resume(tmp_path / "run", tiny_recipe(tmp_path, metric=after, average=0))
+    assert session.progress.best == (5.0 if after == "bleu" else -1.0)
+    assert session.progress.evaluations_since_best == 0  # patience begins anew
+    validated_with(session, monkeypatch, [third[0]], [third[1]])
+    session.train()
+    assert session.progress.best_step == best_step
+    kept = (session.run.best / "model.safetensors").read_bytes() == best
+    assert kept == (best_step == 4)
+
+
 def test_best_holds_the_best_and_last_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,8 @@
 """What a run saves: the newest checkpoint, the best model, snapshots and their average."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -88,6 +90,21 @@ class CheckpointManager:
             self._note(result, better)
             self._write(model, self.run.best)
         return better
+
+    def restate_best(self, records: Iterable[dict[str, Any]]) -> None:
+        """Express the best result in the recipe's metric, which a resumption may have changed.
+
+        `records` are those of metrics.jsonl. Patience begins anew with another metric.
+        """
+        p, metric = self.progress, self.recipe.run.metric
+        values = [
+            -p.best_loss if metric == "loss" else record[metric]
+            for record in records
+            if (record["step"], record.get("loss")) == (p.best_step, p.best_loss)
+            and record.get(metric) is not None
+        ]
+        if values and p.best not in values:
+            p.best, p.evaluations_since_best = values[0], 0
 
     def _better(self, result: ValidationResult, ties: bool) -> bool:
         """By the metric, then by the loss: at first BLEU is often 0.00. `ties` accepts equals."""

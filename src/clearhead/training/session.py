@@ -52,6 +52,7 @@ class Session:
         drop_later_snapshots(run.snapshots, self.progress.step)
         self.checkpoints = CheckpointManager(recipe, run, self.trainer, task)
         metrics = MetricsFile(run.root, self.progress)
+        self.checkpoints.restate_best(metrics.records)
         self.reporter = Reporter(recipe, run, metrics, self.progress, task.description.metric)
 
     def train(self) -> None:
