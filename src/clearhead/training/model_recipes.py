@@ -18,7 +18,9 @@ class TranslationData(Data):
     dev: str = Field("grammar:dev:500", description="validation corpus")
     source_lang: str = Field("en", description="name of the source in TMX, JSONL or a data set")
     target_lang: str = Field("fr", description="name of the target there")
-    french_spaces: bool = Field(True, description="use one kind of space before ? ! : ; and in « »")
+    french_spaces: bool = Field(
+        True, description="in French targets, use one kind of space before ? ! : ; and in « »"
+    )
     synthetic_names: float = Field(
         0.0,
         ge=0,

@@ -10,7 +10,12 @@ from clearhead.data import Pair
 from clearhead.text import Tokenizer
 from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import build_recipe
-from clearhead.training.tasks.translation import prepare_corpus, prepare_dev, prepare_tokenizer
+from clearhead.training.tasks.translation import (
+    TrainingPairs,
+    prepare_corpus,
+    prepare_dev,
+    prepare_tokenizer,
+)
 
 PAIRS = [
     Pair("Tom sees the red cat.", "Tom voit le chat rouge."),
@@ -90,3 +95,18 @@ def test_synthetic_names_change_neither_vocabulary_nor_validation_data(files: Pa
         )
     assert ends[0] == ends[1]
     assert ends[0][1] == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("language", "is_french"),
+    [("fr", True), ("fr-CA", True), ("FR_be", True), ("fra", True), ("french", True)]
+    + [("de", False), ("en", False), ("frr", False), ("fro", False)],
+)
+def test_only_french_targets_get_french_spaces(
+    language: str, is_french: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("Really ?\tDas ist » X « !\n", encoding="utf-8")
+    made = recipe(tmp_path, data={"target_lang": language})
+    (pair,) = TrainingPairs(made.data.train, made.data)
+    assert pair.source == "Really ?"
+    assert (pair.target != "Das ist » X « !", "\u202f" in pair.target) == (is_french, is_french)

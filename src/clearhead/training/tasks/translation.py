@@ -6,6 +6,7 @@ resumption reads none of the original files, so they and the run directory may b
 
 import dataclasses
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -37,6 +38,8 @@ from clearhead.training.task import Metric, TaskDescription, ValidationResult
 
 log = logging.getLogger("clearhead.train")
 
+FRENCH = re.compile(r"fr(a|e|ench)?(?![a-z])", re.IGNORECASE)  # a tag such as fr or fr-CA, or a key
+
 
 class TrainingPairs:
     """The pairs of a corpus, which can be iterated over several times."""
@@ -46,7 +49,9 @@ class TrainingPairs:
         self.pairs = open_pairs(spec, data.source_lang, data.target_lang)
 
     def __iter__(self) -> Iterator[Pair]:
-        unify = unify_french_spaces if self.data.french_spaces else str
+        data = self.data
+        french = data.french_spaces and FRENCH.match(data.target_lang)
+        unify = unify_french_spaces if french else str
         for pair in self.pairs:
             yield Pair(pair.source, unify(pair.target))
 
