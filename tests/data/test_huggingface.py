@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clearhead.data.corpus import open_pairs
 from clearhead.data.huggingface import HuggingFacePairs, parse_name
 from clearhead.errors import UserError
 
@@ -54,6 +55,22 @@ def test_a_directory_of_data_files_is_a_data_set(
 def test_a_split_that_does_not_exist_is_named_with_those_that_do(saved: Path) -> None:
     with pytest.raises(UserError, match=r"split dev\).* its splits are train, test"):
         list(HuggingFacePairs(str(saved), split="dev"))
+
+
+@needs_datasets
+def test_a_split_of_any_name_is_read_from_a_saved_data_set(saved: Path) -> None:
+    import datasets
+
+    both = datasets.load_from_disk(str(saved))
+    both["heldout"] = both.pop("test")
+    both.save_to_disk(str(saved.parent / "other"))
+    other = f"hf:{saved.parent / 'other'}"
+    assert list(open_pairs(f"{other}:heldout")) == PAIRS[:1]
+    for spec in (f"{other}:held", f"{other}:held:train"):
+        with pytest.raises(UserError, match=r"split held\): .*its splits are train, heldout"):
+            list(open_pairs(spec))
+    with pytest.raises(UserError, match="a single split; leave the split out"):
+        list(open_pairs(f"{other}/heldout:held"))
 
 
 @needs_datasets

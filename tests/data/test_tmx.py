@@ -49,8 +49,30 @@ def test_units_without_both_languages_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_file_without_the_languages_says_which_it_has(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"both en and fr \(languages found: de, en\)"):
+    with pytest.raises(UserError, match=r"both en and fr \(languages found: de-AT, en\)") as error:
         list(tmx(tmp_path, unit("a", "b", "en", "de-AT")))
+    assert "--set data.source_lang" in str(error.value) and "--target-lang" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"), [("pt-BR", "ônibus"), ("pt_br", "ônibus"), ("pt", "autocarro")]
+)
+def test_of_two_regions_the_one_that_was_named_is_read(
+    target: str, expected: str, tmp_path: Path
+) -> None:
+    body = unit("autocarro", "ônibus", "pt-PT", "pt-BR").replace(
+        "<tu>", '<tu><tuv xml:lang="en"><seg>bus</seg></tuv>'
+    )
+    path = tmx(tmp_path, body).path
+    assert list(TmxPairs(path, "en", target)) == [("bus", expected)]
+
+
+def test_a_segment_is_never_the_translation_of_itself(tmp_path: Path) -> None:
+    body = unit("bus", "autocarro", "en", "pt-PT") + unit("autocarro", "ônibus", "pt-PT", "pt-BR")
+    path = tmx(tmp_path, body).path
+    assert list(TmxPairs(path, "pt-PT", "pt-BR")) == [("autocarro", "ônibus")]
+    with pytest.raises(UserError, match="both en and en"):
+        list(TmxPairs(path, "en", "en"))
 
 
 @pytest.mark.parametrize("content", [b"", b"not xml", b"<tmx><body><tu>"])

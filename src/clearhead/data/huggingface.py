@@ -14,7 +14,8 @@ class HuggingFacePairs(Pairs):
     """The rows of one split, in one of the forms of `jsonl.pair_from_record`.
 
     A directory written by `save_to_disk` and a directory of data files are read
-    from disk; any other name is streamed from the hub.
+    from disk; any other name is streamed from the hub. What `save_to_disk` wrote has splits
+    and no configurations, so there `config` names a split.
 
     Raises:
         UserError: while iterating: `datasets` is not installed, the name or split
@@ -31,6 +32,8 @@ class HuggingFacePairs(Pairs):
         source_lang: str = "en",
         target_lang: str = "fr",
     ) -> None:
+        if config and _is_saved_data_set(Path(data_set)):
+            split = config
         self.data_set, self.config, self.split = data_set, config, split
         self.source_lang, self.target_lang = source_lang, target_lang
         self.name = f"{data_set} ({split})"
@@ -62,6 +65,8 @@ class HuggingFacePairs(Pairs):
 
     def _pick_split(self, loaded: Any) -> Iterable[Any]:
         if not isinstance(loaded, dict):  # one split was saved by itself
+            if self.config:
+                raise ValueError("it is a single split; leave the split out")
             return loaded
         if self.split not in loaded:
             raise ValueError(f"its splits are {', '.join(loaded)}")

@@ -1,7 +1,7 @@
 """Translation Memory eXchange (TMX 1.4b): the XML in which translators keep their pairs."""
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from clearhead.data.lines import one_line, open_binary
@@ -18,8 +18,8 @@ CODE_TAGS = frozenset({"bpt", "ept", "it", "ph", "ut"})
 class TmxPairs(Pairs):
     """The translation units of a TMX file that have both languages.
 
-    A language matches by its primary part: `en` finds en, EN, en-US and en_GB.
-    Units without both languages are skipped.
+    A language matches the same tag, or else the first with the same primary part: `en` finds
+    en, EN, en-US and en_GB. Units without two different segments are skipped.
 
     Raises:
         UserError: while iterating: the file is not XML, or no unit has both languages.
@@ -29,23 +29,24 @@ class TmxPairs(Pairs):
 
     def __init__(self, path: Path, source_lang: str = "en", target_lang: str = "fr") -> None:
         self.path, self.name = path, str(path)
-        self.languages = (_primary(source_lang), _primary(target_lang))
+        self.languages = (source_lang, target_lang)
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
-        wanted = self.languages
         seen: set[str] = set()
         matched = False
         for unit in self.numbered(_units(self.path)):
             segments = _segments(unit)
             seen.update(segments)
-            if all(language in segments for language in wanted):
+            source, target = (_find(language, segments) for language in self.languages)
+            if source is not None and target is not None and source != target:
                 matched = True
-                yield Pair(segments[wanted[0]], segments[wanted[1]])
+                yield Pair(segments[source], segments[target])
         if not matched:
             found = ", ".join(sorted(seen)) or "none"
             raise UserError(
-                f"{self.path}: no translation unit has both {wanted[0]} and {wanted[1]} "
-                f"(languages found: {found}); give the languages that the file has"
+                f"{self.path}: no translation unit has both {' and '.join(self.languages)} "
+                f"(languages found: {found}); give its languages: --set data.source_lang=… and "
+                "data.target_lang=… in train, --source-lang and --target-lang in evaluate"
             )
 
 
@@ -80,13 +81,13 @@ def _units(path: Path) -> Iterator[ElementTree.Element]:
 
 
 def _segments(unit: ElementTree.Element) -> dict[str, str]:
-    """The first segment of each language of a unit, by primary language."""
+    """The first segment of each language of a unit, by the tag of the language."""
     segments: dict[str, str] = {}
     for variant in unit:
         language = variant.get(XML_LANG) or variant.get("lang") or ""
         for child in variant:
             if _tag(child) == "seg":
-                segments.setdefault(_primary(language), one_line(_words(child)).strip(" \t"))
+                segments.setdefault(language, one_line(_words(child)).strip(" \t"))
     return segments
 
 
@@ -104,5 +105,15 @@ def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _primary(language: str) -> str:
-    return language.replace("_", "-").partition("-")[0].lower()
+def _find(language: str, tags: Iterable[str]) -> str | None:
+    """The tag of a language: the same one, or else the first with the same primary part."""
+    wanted = _parts(language)
+    for length in (None, 1):
+        for tag in tags:
+            if _parts(tag)[:length] == wanted[:length]:
+                return tag
+    return None
+
+
+def _parts(language: str) -> list[str]:
+    return language.replace("_", "-").lower().split("-")
