@@ -1,5 +1,6 @@
 """What a run saves: the best model, the last snapshots, and their mean."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from clearhead.models import Transformer
 from clearhead.models.weights import read_tensors
 from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
+from clearhead.training.recipe_file import build_recipe
 from clearhead.training.session import Session, resume, start
 from clearhead.training.task import ValidationResult
 from tests.decoding.tiny import make_model
@@ -218,6 +220,29 @@ def test_best_and_last_are_model_directories_with_a_card(session: Session) -> No
         assert model.config.src_vocab_size == Tokenizer.load(directory).vocab_size
         card = (directory / "README.md").read_text(encoding="utf-8")
         assert "Training data: train.tsv" in card and "Validation on dev.tsv (8 sentences" in card
+
+
+def test_the_card_of_a_model_quotes_that_of_the_model_it_started_from(tmp_path: Path) -> None:
+    first = tiny_recipe(tmp_path, steps=4)
+    data = first.data.model_copy(update={"attribution": "by Ada, CC BY 2.0"})
+    start(first.model_copy(update={"data": data}), tmp_path / "a").train()
+    card = tmp_path / "a" / "best" / "README.md"
+    base = f"---\nlicense: cc-by-2.0\n---\n{card.read_text('utf-8')}"
+    card.write_text(base, encoding="utf-8")
+    values = tiny_recipe(tmp_path, steps=4).model_dump()
+    values["model"]["path"] = str(tmp_path / "a")
+    session = start(build_recipe(values, "the test's recipe"), tmp_path / "b")
+    session.trainer.step()
+    session.checkpoints.save_last()
+    shutil.rmtree(tmp_path / "a")
+    resume(tmp_path / "b").train()
+    text = (tmp_path / "b" / "best" / "README.md").read_text(encoding="utf-8")
+    quoted = [line.removeprefix(">").strip() for line in text.splitlines() if line.startswith(">")]
+    assert quoted == [line.strip() for line in base.splitlines() if line != "---"]
+    assert "license: cc-by-2.0" in quoted and "(by Ada, CC BY 2.0)" in text
+    own = text.partition(">")[0]
+    assert f"- Started from the model {tmp_path.name}/a, whose README.md says:" in own
+    assert "by Ada" not in own
 
 
 def test_validation_changes_neither_mode_nor_random_state(session: Session) -> None:

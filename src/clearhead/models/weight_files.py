@@ -39,6 +39,14 @@ _CHECKSUM = re.compile(rb'"crc32":"([0-9a-f]{8})"')
 _LENGTH = 8  # bytes that hold the length of the header
 
 
+def best_of_run(directory: Path) -> Path:
+    """Of a directory of `clearhead train` the best checkpoint, or the last; else the same."""
+    for candidate in (directory, directory / "best", directory / "last"):
+        if (candidate / "config.json").is_file():
+            return candidate
+    return directory
+
+
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The tensors of a safetensors file as numpy arrays; bfloat16 becomes float32.
 

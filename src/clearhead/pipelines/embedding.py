@@ -24,7 +24,6 @@ from clearhead.pipelines.text_model import TextModel
 from clearhead.pretrained.files import directory_of, read_json
 from clearhead.text.inputs import check_texts, texts_of
 from clearhead.text.model_files import read_text
-from clearhead.translation.loading import best_of_run
 
 Pooling = Literal["mean", "inner", "cls", "none"]
 MODULES, LENGTHS = "modules.json", "sentence_bert_config.json"
@@ -150,7 +149,7 @@ class Embedder:
         Raises:
             UserError: as `TextModel.from_pretrained`, or the pooling is unknown.
         """
-        directory = directory_of(best_of_run(model))
+        directory = directory_of(model)
         own = SentenceSettings() if pooling else SentenceSettings.of(directory)
         settings = SentenceSettings(
             pooling or own.pooling, own.normalise if normalise is None else normalise, own.limit

@@ -24,7 +24,6 @@ from clearhead.pipelines.text_stream import (
 )
 from clearhead.pretrained.files import directory_of
 from clearhead.text import PretrainedTokenizer
-from clearhead.translation.loading import best_of_run
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ class TextGenerator:
                 belongs to another, or the device or precision is not available.
         """
         request = Request(engine, device, precision, threads)
-        directory = directory_of(best_of_run(source))
+        directory = directory_of(source)
         check_kind(directory, ["gpt2"], "cannot continue a text", "generate needs a GPT-2")
         model, tokenizer = load_model(directory, request)
         assert isinstance(model, Gpt)

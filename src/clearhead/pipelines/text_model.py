@@ -26,7 +26,6 @@ from clearhead.pipelines.engines import (
 from clearhead.pipelines.factory import ModelPipeline
 from clearhead.pretrained.files import directory_of
 from clearhead.text import PretrainedTokenizer
-from clearhead.translation.loading import best_of_run
 
 # Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
 BATCH_TOKENS_ON_CPU, BATCH_TOKENS_ON_GPU = 1024, 16384
@@ -84,7 +83,7 @@ class TextModel:
                 to another, or the device or precision is not available.
         """
         request = Request(engine, device, precision, threads)
-        directory = directory_of(best_of_run(source))
+        directory = directory_of(source)
         check_kind(directory, ["bert", "esm"], "is no encoder", "this needs a BERT or an ESM-2")
         model, tokenizer = load_model(directory, request)
         assert isinstance(model, EncoderModel)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from clearhead.errors import UserError
 from clearhead.files import read_json_object
-from clearhead.models.weight_files import refuse_pickles
+from clearhead.models.weight_files import best_of_run, refuse_pickles
 from clearhead.models.weights import read_tensors, refuse_a_file
 from clearhead.text.model_files import HOLDS
 
@@ -82,7 +82,7 @@ FILES = (
 
 
 def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
-    """The directory itself, or the directory of a hub model in the cache.
+    """The directory itself, the best model of a run, or a hub model's directory in the cache.
 
     Raises:
         UserError: there is neither; the message says which files are needed.
@@ -91,7 +91,7 @@ def directory_of(source: str | Path, files: tuple[str, ...] = FILES) -> Path:
         raise UserError(f"the name of the model is empty; {HOLDS}")
     path = Path(source)
     if path.is_dir():
-        return path
+        return best_of_run(path)
     refuse_a_file(path)
     if isinstance(source, Path) or not _NAME.fullmatch(source):
         raise UserError(f"there is no directory {source}; {HOLDS}")

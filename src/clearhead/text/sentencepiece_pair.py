@@ -177,6 +177,11 @@ class BothLanguages(Protocol):
         """The token with this id, including a space before it."""
 
 
+def pieces_of(tokenizer: BothLanguages) -> list[str]:
+    """The whole vocabulary, in the order of the ids."""
+    return [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]
+
+
 class MarianLanguages:
     """A `SentencePiecePair` as a translator uses it.
 

@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from clearhead.files import CHECKSUMS, atomic_write, record_checksums
+from clearhead.models.weight_files import best_of_run
 from clearhead.models.weights import load_tensors
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
 from clearhead.training.metrics import Progress, perplexity
@@ -23,7 +24,7 @@ MODEL_CARD = """\
 - Training data: {train}{attribution}
 - {steps:,} steps, {tokens:,} {unit}, {minutes:.0f} minutes
 - {score}
-"""
+{base}"""
 
 
 class CheckpointManager:
@@ -32,6 +33,9 @@ class CheckpointManager:
     def __init__(self, recipe: Recipe, run: RunDirectory, trainer: Trainer, task: Task) -> None:
         self.recipe, self.run = recipe, run
         self.trainer, self.task = trainer, task
+        readme = best_of_run(Path(recipe.base_model)) / "README.md"
+        if recipe.base_model and readme.is_file() and not run.base_card.exists():
+            atomic_write(run.base_card, readme.read_bytes())  # the model may be moved or removed
 
     @property
     def progress(self) -> Progress:
@@ -128,15 +132,29 @@ class CheckpointManager:
     def _write(self, model: nn.Module, directory: Path) -> None:
         self.run.check_present()
         self.task.save(model, directory)
-        card = model_card(self.recipe.data, self.task.description, self.progress)
+        base = started_from(self.recipe.base_model, self.run.base_card)
+        card = model_card(self.recipe.data, self.task.description, self.progress, base)
         atomic_write(directory / "README.md", card)
         # Weights carry their own checksum.
         names = (path.name for path in directory.iterdir() if path.suffix in (".json", ".txt"))
         record_checksums(directory, (name for name in names if name != CHECKSUMS))
 
 
-def model_card(data: Data, description: TaskDescription, progress: Progress) -> str:
-    """README.md of a model directory: training data, attribution, length and scores."""
+def started_from(path: str, card: Path) -> str:
+    """The lines about the model that training started from, with its README.md quoted.
+
+    That has the attribution and the licence of its training data, in whatever form.
+    """
+    name = "/".join(Path(path).parts[-2:])  # on the hub owner/name, of a run RUN/best
+    if not card.exists():
+        return f"- Started from the model {name}\n" if name else ""
+    lines = card.read_text(encoding="utf-8", errors="replace").splitlines()
+    quoted = "".join(f"> {line}".rstrip() + "\n" for line in lines if line != "---")
+    return f"- Started from the model {name}, whose README.md says:\n\n{quoted}"
+
+
+def model_card(data: Data, description: TaskDescription, progress: Progress, base: str = "") -> str:
+    """README.md of a model directory: training data, attribution, length, scores, base model."""
     return MODEL_CARD.format(
         title=description.title,
         about=description.about,
@@ -147,6 +165,7 @@ def model_card(data: Data, description: TaskDescription, progress: Progress) -> 
         unit=description.unit,
         minutes=progress.seconds / 60,
         score=_score(data, description, progress),
+        base=base,
     )
 
 

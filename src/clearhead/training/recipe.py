@@ -143,3 +143,8 @@ class Recipe(Section):
     data: Data
     optimizer: Optimizer
     run: Run
+
+    @property
+    def base_model(self) -> str:
+        """The model to start from, a directory or a name on the hub; empty if there is none."""
+        return getattr(getattr(self, "model", None), "path", None) or ""

@@ -1,6 +1,7 @@
 """The files of a run. All of them are copies, so the directory may be moved.
 
 config.yaml       the recipe, resolved       tokenizer.json, data/   the text as ids, and dev.jsonl
+data/base_model.md  the README.md of the model that training starts from
 metrics.jsonl     every record               train.log, curves.png   to be read by people
 last/             the newest checkpoint, which is also a model directory
 best/             a model directory: the best validation, or the average if that is better
@@ -43,6 +44,7 @@ class RunDirectory:
         self.data = root / "data"
         self.origin = self.data / "origin.json"
         self.dev = self.data / "dev.jsonl"
+        self.base_card = self.data / "base_model.md"
         self.curves = root / "curves.png"
         self.last = root / "last"
         self.best = root / "best"
@@ -60,7 +62,7 @@ class RunDirectory:
         run.lock = RunLock(root)
         run._refuse_used()  # another process may just have written its run there
         atomic_write(run.config, dump_recipe(recipe))
-        for leftover in (run.tokenizer, run.origin, run.dev):
+        for leftover in (run.tokenizer, run.origin, run.dev, run.base_card):
             leftover.unlink(missing_ok=True)
         return run
 

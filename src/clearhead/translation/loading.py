@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from clearhead.decoding.choice import Request, log_native, log_readable
 from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError
-from clearhead.models.weight_files import refuse_pickles
+from clearhead.models.weight_files import best_of_run, refuse_pickles
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import read_json
+from clearhead.text.sentencepiece_pair import pieces_of
 
 if TYPE_CHECKING:
     import torch
@@ -55,27 +56,14 @@ def find_model(path: str | Path | None) -> Path:
             f"model {str(directory)!r} {what}; expected a directory with config.json, "
             "model.safetensors and tokenizer.json"
         )
-    if found := _model_in(directory):
-        refuse_pickles(found)
+    found = best_of_run(directory)
+    refuse_pickles(found)
+    if (found / "config.json").is_file():
         return found
-    refuse_pickles(directory)
     raise UserError(
         f"{directory} holds no config.json; expected a model directory (config.json, "
         "model.safetensors, tokenizer.json) or a run directory of clearhead train"
     )
-
-
-def best_of_run(source: str | Path) -> str | Path:
-    """Of a directory of `clearhead train` the best checkpoint, or the last; else what was given."""
-    return (_model_in(Path(source)) if source else None) or source
-
-
-def _model_in(directory: Path) -> Path | None:
-    """The directory itself, or, of a run, the best checkpoint, or the last."""
-    for candidate in (directory, directory / "best", directory / "last"):
-        if (candidate / "config.json").is_file():
-            return candidate
-    return None
 
 
 @dataclass(frozen=True)
@@ -201,13 +189,9 @@ def like(directory: Path, tokenizer: BothLanguages, device: "torch.device") -> "
         UserError: its pieces are not those of this tokenizer.
     """
     model, own = load_translator(directory, device)
-    if _pieces(own) != _pieces(tokenizer):
+    if pieces_of(own) != pieces_of(tokenizer):
         raise UserError(
             f"{directory} has another tokenizer than the first model; the models of an ensemble "
             "share one: train them on the same data with different seeds"
         )
     return model
-
-
-def _pieces(tokenizer: BothLanguages) -> list[str]:
-    return [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]

@@ -5,17 +5,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from clearhead.data import Pair
+from clearhead.errors import UserError
 from clearhead.text import Tokenizer
+from clearhead.training import session
 from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import build_recipe
 from clearhead.training.tasks.translation import (
     TrainingPairs,
+    Translation,
+    make_model,
     prepare_corpus,
     prepare_dev,
     prepare_tokenizer,
 )
+from tests.training.tiny import tiny_recipe
 
 PAIRS = [
     Pair("Tom sees the red cat.", "Tom voit le chat rouge."),
@@ -99,8 +105,10 @@ def test_synthetic_names_change_neither_vocabulary_nor_validation_data(files: Pa
 
 @pytest.mark.parametrize(
     ("language", "is_french"),
-    [("fr", True), ("fr-CA", True), ("FR_be", True), ("fra", True), ("french", True)]
-    + [("de", False), ("en", False), ("frr", False), ("fro", False)],
+    [
+        *((language, True) for language in ("fr", "fr-CA", "FR_be", "fra", "french")),
+        *((language, False) for language in ("de", "en", "frr", "fro")),
+    ],
 )
 def test_only_french_targets_get_french_spaces(
     language: str, is_french: bool, tmp_path: Path
@@ -110,3 +118,56 @@ def test_only_french_targets_get_french_spaces(
     (pair,) = TrainingPairs(made.data.train, made.data)
     assert pair.source == "Really ?"
     assert (pair.target != "Das ist » X « !", "\u202f" in pair.target) == (is_french, is_french)
+
+
+@pytest.fixture(name="run")
+def _run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of a tiny run, to start from."""
+    monkeypatch.setattr("clearhead.training.reporter.draw_curves", lambda *given: None)
+    session.start(tiny_recipe(tmp_path, steps=4), tmp_path / "run").train()
+    return tmp_path / "run"
+
+
+def test_a_run_directory_starts_a_run_with_its_best_model(run: Path) -> None:
+    of_run, of_best = (
+        recipe(run.parent, data=given_data(run), model={"path": str(path)})
+        for path in (run, run / "best")
+    )
+    Translation.check(of_run)
+    size = Tokenizer.load(run / "best").vocab_size
+    tensors, expected = (make_model(made, size).state_dict() for made in (of_run, of_best))
+    assert all(torch.equal(tensors[name], expected[name]) for name in expected)
+
+
+def test_a_tokenizer_of_the_same_size_that_is_not_the_models_is_refused(run: Path) -> None:
+    size = Tokenizer.load(run).vocab_size
+    Tokenizer.train(["zebra xylophone quartz vex jumbo"] * 9, size).save(run.parent / "other")
+    assert Tokenizer.load(run.parent / "other").vocab_size == size
+    paths = {"model": {"path": str(run / "best")}, "data": given_data(run)}
+    Translation.check(recipe(run.parent, vocabulary={"path": str(run)}, **paths))
+    made = recipe(run.parent, vocabulary={"path": str(run.parent / "other")}, **paths)
+    for use in (Translation.check, lambda made: prepare_tokenizer(made, run.parent)):
+        with pytest.raises(UserError, match="was trained with another tokenizer"):
+            use(made)
+
+
+def test_sizes_beside_a_model_to_start_from_are_reported_if_they_differ(
+    run: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes = {"d_model": 16, "h": 4, "seq_len": 64, "norm": "post"}  # it has h=2 and norm=pre
+    made = recipe(run.parent, data=given_data(run), model={"path": str(run), **sizes})
+    Translation.check(made)
+    (line,) = caplog.messages
+    assert line.endswith(
+        "keeps its sizes; not used: model.h=4, model.norm=post, vocabulary.size=320"
+    )
+    caplog.clear()
+    same = {"vocabulary": {"size": Tokenizer.load(run).vocab_size}, "data": given_data(run)}
+    Translation.check(recipe(run.parent, model={"path": str(run), "dropout": 0.3}, **same))
+    assert not caplog.messages
+    Translation.check(recipe(run.parent, model={"path": str(run), "size": "big"}, **same))
+    assert "model.d_model=1024, model.encoder_layers=6" in caplog.text
+
+
+def given_data(run: Path) -> dict[str, Any]:
+    return {"train": str(run.parent / "train.tsv"), "dev": str(run.parent / "dev.tsv")}

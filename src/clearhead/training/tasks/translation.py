@@ -28,8 +28,10 @@ from clearhead.errors import UserError, counted
 from clearhead.files import record_checksums
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
+from clearhead.models.weight_files import best_of_run
 from clearhead.text import BpeDropout, Tokenizer
 from clearhead.text.inputs import unify_french_spaces
+from clearhead.text.sentencepiece_pair import pieces_of
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.model_recipes import TranslationData, TranslationModel, TranslationRecipe
 from clearhead.training.objective import Losses, make_objective, translation_loss
@@ -60,15 +62,38 @@ def prepare_tokenizer(recipe: TranslationRecipe, directory: Path) -> Tokenizer:
     """The tokenizer that an earlier start saved, the one that is named, or a newly trained one."""
     if (directory / "tokenizer.json").exists():
         return Tokenizer.load(directory)
-    if recipe.vocabulary.path or recipe.model.path:
-        tokenizer = Tokenizer.load(recipe.vocabulary.path or recipe.model.path or "")
-    else:
+    tokenizer = named_tokenizer(recipe)
+    if tokenizer is None:
         log.info("training a tokenizer with %d tokens …", recipe.vocabulary.size)
         pairs = islice(TrainingPairs(recipe.data.train, recipe.data), recipe.vocabulary.pairs)
         tokenizer = Tokenizer.train(_sides(pairs), recipe.vocabulary.size)
     tokenizer.save(directory)
     record_checksums(directory, ["tokenizer.json"])
     return tokenizer
+
+
+def named_tokenizer(recipe: TranslationRecipe) -> Tokenizer | None:
+    """The tokenizer of `vocabulary.path` or else of `model.path`; None if both are empty.
+
+    Raises:
+        UserError: it cannot be loaded, or the model was trained with another one.
+    """
+    other, base = recipe.vocabulary.path, base_model(recipe)
+    if not other:
+        return Tokenizer.load(base) if base else None
+    tokenizer = Tokenizer.load(other)
+    own = Tokenizer.load(base) if base and (base / "tokenizer.json").exists() else tokenizer
+    if pieces_of(own) != pieces_of(tokenizer):
+        raise UserError(
+            f"the model in {base} was trained with another tokenizer than that in {other}; "
+            "leave vocabulary.path out to use the model's own"
+        )
+    return tokenizer
+
+
+def base_model(recipe: TranslationRecipe) -> Path | None:
+    """The directory of the model to start from, of a run the best one."""
+    return best_of_run(Path(recipe.model.path)) if recipe.model.path else None
 
 
 def prepare_corpus(
@@ -133,6 +158,8 @@ A Transformer trained with clearhead; use it with `clearhead translate --model D
 or `clearhead.Translator.from_pretrained(DIRECTORY)`."""
 BLEU = Metric("bleu", "BLEU", "BLEU of greedy translations")
 DEV_ROWS = 64
+SIZES = ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")  # null: those of the preset
+FORMS = ("norm", "tie_embeddings", "seq_len")
 
 
 class Translation:
@@ -166,8 +193,15 @@ class Translation:
                 TrainingPairs(getattr(recipe.data, key), recipe.data)
             except UserError as error:
                 raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
-        if not recipe.model.path:
-            make_config(recipe, recipe.vocabulary.size)
+        tokenizer = named_tokenizer(recipe)
+        size = tokenizer.vocab_size if tokenizer else recipe.vocabulary.size
+        config = make_config(recipe, size)
+        if recipe.model.path and (unused := unused_sizes(recipe, config)):
+            log.warning(
+                "the model in %s keeps its sizes; not used: %s",
+                recipe.model.path,
+                ", ".join(unused),
+            )
 
     def losses(self, model: Transformer, batch: Batch) -> Losses:
         """Label-smoothed cross-entropy of the reference translation."""
@@ -204,8 +238,8 @@ def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
         UserError: sizes do not fit each other, or the vocabulary is not the model's.
     """
     model = Transformer.from_config(make_config(recipe, vocab_size))
-    if recipe.model.path:
-        model.load_state_dict(Transformer.from_pretrained(recipe.model.path).state_dict())
+    if base := base_model(recipe):
+        model.load_state_dict(Transformer.from_pretrained(base).state_dict())
     return model
 
 
@@ -217,8 +251,8 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
     """
     m = recipe.model
     rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
-    if m.path:
-        config = TransformerConfig.load(Path(m.path) / "config.json")
+    if base := base_model(recipe):
+        config = TransformerConfig.load(base / "config.json")
         if config.src_vocab_size != vocab_size:
             raise UserError(
                 f"the model in {m.path} has {config.src_vocab_size} tokens, the vocabulary "
@@ -231,9 +265,23 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
         tgt_seq_len=m.seq_len,
         norm=m.norm,
         tie_embeddings=m.tie_embeddings,
-        **_given(m, "d_model", "encoder_layers", "decoder_layers", "h", "d_ff"),
+        **_given(m, *SIZES),
         **rates,
     )
+
+
+def unused_sizes(recipe: TranslationRecipe, own: TransformerConfig) -> list[str]:
+    """The sizes that the recipe names and that differ from those of the model to start from."""
+    m, size = recipe.model, recipe.vocabulary.size
+    is_given = "size" in m.model_fields_set
+    preset = TransformerConfig.preset(m.size, own.src_vocab_size) if is_given else own
+    wanted = {name: getattr(preset, name) for name in SIZES} | _given(m, *SIZES)
+    wanted |= {name: getattr(m, name) for name in FORMS if name in m.model_fields_set}
+    actual = dataclasses.asdict(own) | {"seq_len": own.src_seq_len}
+    unused = [f"model.{key}={value}" for key, value in wanted.items() if actual[key] != value]
+    if "size" in recipe.vocabulary.model_fields_set and size != own.src_vocab_size:
+        unused.append(f"vocabulary.size={size}")
+    return unused
 
 
 def _given(section: TranslationModel, *names: str) -> dict[str, Any]:
