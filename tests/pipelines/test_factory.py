@@ -29,6 +29,12 @@ def test_a_task_almost_right_is_told_the_right_one() -> None:
         pipeline("translaton", model=translator())
 
 
+def test_another_pair_of_languages_is_the_task_of_translation() -> None:
+    for task in ("translation_en_to_de", "translation_de_to_en", "translation_fr_to_en"):
+        with pytest.raises(UserError, match=re.escape(f"{task!r} (did you mean 'translation'?)")):
+            pipeline(task, model=translator())
+
+
 @pytest.mark.parametrize("home", sorted(set(TASKS.values())))
 def test_every_row_names_a_class_that_loads_a_model(home: str) -> None:
     module, _, name = home.partition(":")

@@ -1,5 +1,6 @@
 import json
 import logging
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,25 @@ def test_an_ensemble_translates_with_all_of_its_models(tmp_path: Path) -> None:
     expected = [tokenizer.decode(best[0].ids).strip() for best in decode(engine, sources)]
     assert both.translate(texts) == expected
     assert expected != translator().translate(texts)
+
+
+def test_others_are_a_list_of_directories(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"list of directories; give others=\['runs/b'\]"):
+        Translator.from_pretrained(save(tmp_path / "a"), others="runs/b")
+
+
+def test_a_readable_translator_can_be_pickled_and_a_native_one_says_why_not(tmp_path: Path) -> None:
+    directory, texts = save(tmp_path / "model"), ["Hello world.", "The cat is fine."]
+    for readable in (
+        Translator.from_pretrained(directory, "cpu", engine="readable"),
+        Translator(*parts(), engine="readable"),
+    ):
+        again = pickle.loads(pickle.dumps(readable))
+        assert again.translate(texts) == readable.translate(texts)
+        detailed = again.translate_detailed(texts, FAST, alignment_layer=-1)
+        assert detailed == readable.translate_detailed(texts, FAST, alignment_layer=-1)
+    with pytest.raises(UserError, match="load the model again, in each process"):
+        pickle.dumps(Translator.from_pretrained(directory, engine="native"))
 
 
 def test_models_of_an_ensemble_share_their_tokenizer(tmp_path: Path) -> None:

@@ -207,7 +207,9 @@ def pipeline(
         UserError: an unknown task or argument, no model, or one that cannot do the task.
     """
     if task not in TASKS:
-        near = get_close_matches(task, TASKS, n=1)
+        # Another pair of languages is a matter of the model.
+        close = get_close_matches(task, TASKS, n=1)
+        near = ["translation"] if task.startswith("translation_") else close
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise UserError(f"there is no task {task!r}{hint}; clearhead has {', '.join(TASKS)}")
     if model is None and "translation" not in task:

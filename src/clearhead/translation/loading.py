@@ -68,7 +68,10 @@ def find_model(path: str | Path | None) -> Path:
 
 @dataclass(frozen=True)
 class Loaded:
-    """An engine, its tokenizer, and the model of torch modules, loaded when it is needed."""
+    """An engine, its tokenizer, and the model of torch modules, loaded when it is needed.
+
+    With the readable engine `model` is its method `eval`, which returns it and can be pickled.
+    """
 
     engine: Engine
     tokenizer: BothLanguages
@@ -90,7 +93,7 @@ def load_engine(directory: Path, others: Sequence[Path], request: Request) -> Lo
     device = choose_device(request.device if reason else "cpu")
     model, tokenizer = load_translator(directory, device)
     more = [like(other, tokenizer, device) for other in others]
-    return Loaded(engine_for(model, request, more, reason), tokenizer, lambda: model)
+    return Loaded(engine_for(model, request, more, reason), tokenizer, model.eval)
 
 
 def engine_for(

@@ -73,7 +73,7 @@ class Translator:
     ) -> None:
         models = [model.eval(), *(other.eval() for other in others)]
         chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
-        self._set(Loaded(chosen, tokenizer, lambda: model), split_sentences, refuse_long)
+        self._set(Loaded(chosen, tokenizer, model.eval), split_sentences, refuse_long)
 
     def _set(self, loaded: Loaded, split_sentences: bool, refuse_long: bool) -> None:
         config, tokenizer = loaded.engine.config, loaded.tokenizer
@@ -116,6 +116,8 @@ class Translator:
             UserError: there is no model, it is damaged, the device, precision or engine is not
                 available, or one of the others has another tokenizer.
         """
+        if isinstance(others, str | Path):
+            raise UserError(f"others is a list of directories; give others=[{str(others)!r}]")
         request = Request(engine, device, precision, threads)
         directory = find_model(path)
         loaded = load_engine(directory, [find_model(other) for other in others], request)
