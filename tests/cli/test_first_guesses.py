@@ -107,3 +107,13 @@ def test_a_choice_that_does_not_exist_is_one_plain_line(
 
 def test_an_option_that_is_in_no_table_gets_no_answer() -> None:
     assert advice("train", "--nonsense") == advice("nonsense", "--steps") == ""
+
+
+@pytest.mark.parametrize("verb", ["finetune", "fine-tune"])
+def test_fine_tuning_names_the_recipes_of_classifiers_and_of_the_translator(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([verb, "x"]) == 2
+    commands = re.findall(r"clearhead train (\w+)", capsys.readouterr().err)
+    assert commands == ["en_fr", "classification", "tagging"]
+    assert "path" in type(load_recipe("en_fr").model).model_fields  # type: ignore[attr-defined]

@@ -125,6 +125,17 @@ def test_resume_needs_only_the_run_directory(
     assert "resuming after step 6 of 8" in err and "done: 8 steps" in err
 
 
+@pytest.mark.parametrize("option", ["--resume", "--show-config"])
+def test_a_run_given_as_a_recipe_is_answered_with_the_command_that_continues_it(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = tmp_path / "my run"
+    run_dir.mkdir()
+    (run_dir / "config.yaml").write_text("run:\n  steps: 5\n", encoding="utf-8")
+    err = complaint(["train", option, str(run_dir)], capsys)
+    assert f"clearhead train --resume --run-dir {shlex.quote(str(run_dir))}" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -132,6 +143,9 @@ def test_resume_needs_only_the_run_directory(
         (["train", "--resume"], "--resume needs --run-dir"),
         (["train", "--resume", "--run-dir", "nowhere"], "holds no run"),
         (["train", "en_frr"], "did you mean en_fr?"),
+        (["train", "en_fr", "--data", "a", "--data=b"], "--data is given twice; join corpora with"),
+        (["evaluate", "--data", "a", "--data", "b"], "join corpora with a plus: --data 'FIRST +"),
+        (["export", "--to", "onnx", "--to", "ctranslate2"], "--to is given twice; give one format"),
         (["train", "en_fr", "--set", "run.stepz=3"], "did you mean 'steps'?"),
         (["train", "en_fr", "--data", "missing.tsv"], "missing.tsv does not exist"),
         (["train", "en_fr", "--data", ""], "data.train: the name of the corpus is empty"),

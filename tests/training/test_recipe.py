@@ -63,6 +63,26 @@ def test_what_does_not_fit_is_said_in_one_line(override: str, message: str) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_a_word_that_yaml_reads_as_a_truth_value_stays_a_text_where_one_is_expected(
+    tmp_path: Path,
+) -> None:
+    recipe = load_recipe("first_light", ["data.target_lang=no", "run.tensorboard=on"])
+    assert isinstance(recipe, TranslationRecipe)
+    assert (recipe.data.target_lang, recipe.run.tensorboard) == ("no", True)
+    assert not load_recipe("first_light", ["run.tensorboard=off"]).run.tensorboard
+    with pytest.raises(UserError, match=r"target_lang = False: .*; write it in quotes"):
+        load_recipe(write(tmp_path / "r.yaml", "data:\n  target_lang: no\n"))
+
+
+@pytest.mark.parametrize("name", ["small.tsv", "m.TMX", "pairs.tsv.gz", "nowhere.jsonl"])
+def test_a_corpus_given_as_a_recipe_is_answered_with_the_option(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if "nowhere" not in name:
+        path.write_text("one\tun\n", encoding="utf-8")
+    with pytest.raises(UserError, match="is a corpus; give a recipe and --data .*" + name):
+        load_recipe(str(path))
+
+
 def test_a_recipe_of_biology_is_answered_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     # `clearhead bio` registers this task, also for other tests in this process.
     monkeypatch.delitem(recipe_file.RECIPES, "biology", raising=False)

@@ -9,6 +9,10 @@ _BIO_STEPS = "--set run.steps=N"
 _DOMAINS = ("dna", "protein", "cells")
 _FILE = "the file as an argument"
 _DIRECTORY = "the directory of the model as the first argument"
+_FINE_TUNE = (
+    "clearhead train en_fr --set model.path=DIRECTORY (a translator), clearhead train "
+    "classification or clearhead train tagging"
+)
 
 TRAIN = {
     **dict.fromkeys(
@@ -110,8 +114,7 @@ VERBS = {
     "help": "clearhead --help",
     "version": "clearhead --version",
     "download": "clearhead data get NAME",
-    "finetune": "clearhead train classification or clearhead train tagging",
-    "fine-tune": "clearhead train classification or clearhead train tagging",
+    **dict.fromkeys(("finetune", "fine-tune"), _FINE_TUNE),
     "test": "clearhead evaluate or clearhead verify",
     "score": "clearhead evaluate",
     "benchmark": "clearhead bench",

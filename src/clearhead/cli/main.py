@@ -30,6 +30,7 @@ from clearhead.cli.export import convert, export
 from clearhead.cli.fill_mask import fill_mask
 from clearhead.cli.first_guesses import advice, command_for
 from clearhead.cli.generate import generate
+from clearhead.cli.options import GivenOnce
 from clearhead.cli.trace import trace
 from clearhead.cli.train import TrainCommand, train
 from clearhead.cli.translate import translate
@@ -56,8 +57,8 @@ app = typer.Typer(
 )
 app.command()(translate)
 app.command(cls=TrainCommand)(train)
-app.command()(evaluate)
-app.command()(export)
+app.command(cls=GivenOnce)(evaluate)
+app.command(cls=GivenOnce)(export)
 app.command()(convert)
 app.command()(attention)
 app.command()(trace)

@@ -1,11 +1,30 @@
 """Options that several verbs share: the model, the search, and how the result is computed."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from clearhead.cli.streams import or_stdout
+from clearhead.errors import UserError
+
+ONCE = {
+    "--data": "join corpora with a plus: --data 'FIRST + SECOND'",
+    "--to": "give one format at a time",
+}
+
+
+class GivenOnce(TyperCommand):
+    """Refuses an option of `ONCE` that is repeated; the parser would keep the last value only."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As of every command, after that check."""
+        for option, advice in ONCE.items():
+            if sum(argument.partition("=")[0] == option for argument in args) > 1:
+                raise UserError(f"{option} is given twice; {advice}")
+        return super().parse_args(ctx, args)
+
 
 # The model
 Model = Annotated[

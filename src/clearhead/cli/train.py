@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from clearhead.cli.options import GivenOnce
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
     from clearhead.training.recipe import Recipe
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(GivenOnce):
     """Lists the built-in recipes below the options; reads them only for the help."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -78,6 +78,9 @@ def train(
     short = {"data.train": data, "run.steps": steps, "run.device": device}
     # JSON is YAML too, and keeps a file called 1:30 a string.
     given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value is not None]
+    if recipe and (Path(recipe) / "config.yaml").is_file():
+        command = f"clearhead train --resume --run-dir {shlex.quote(recipe)}"
+        raise UserError(f"{recipe} is the directory of a run; to continue it: {command}")
     if resume:
         name = recipe or str(_existing(run_dir) / "config.yaml")
     elif recipe is None:

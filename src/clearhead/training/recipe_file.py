@@ -29,6 +29,7 @@ RECIPES: dict[str, type[Recipe]] = {
     "tagging": TaggingRecipe,
 }
 MAX_DEPTH, MAX_BYTES = 10, 10**5
+CORPORA = (".tsv", ".csv", ".tmx", ".jsonl", ".gz")  # a recipe has none of these extensions
 MAX_SHOWN = 80  # characters of a wrong value in an error
 DEFAULT_TASK = "translation"
 SECTIONS = {
@@ -143,6 +144,8 @@ def _kind(task: object, origin: str) -> type[Recipe]:
 def _read(name: str) -> Any:
     if name in built_in_recipes():
         text = (resources.files("clearhead") / "recipes" / f"{name}.yaml").read_text("utf-8")
+    elif Path(name).suffix.lower() in CORPORA:
+        raise UserError(f"{name} is a corpus; give a recipe and --data {name}")
     elif Path(name).is_file():
         text = _read_text(Path(name))
     else:
@@ -236,7 +239,10 @@ def override(values: dict[str, Any], change: str) -> None:
     section, key = keys
     if not isinstance(values.setdefault(section, {}), dict):
         raise UserError(f"--set {change}: {section} is not a section of this recipe")
-    values[section][key] = _parsed(value, f"--set {change}")
+    parsed = _parsed(value, f"--set {change}")
+    # YAML reads no, the code of Norwegian, as false; a boolean field accepts the word as well.
+    is_word = isinstance(parsed, bool) and value.strip().lower() not in ("true", "false")
+    values[section][key] = value.strip() if is_word else parsed
 
 
 def _credit(values: dict[str, Any], before: dict[str, Any]) -> None:
@@ -259,7 +265,9 @@ def _explain(error: ValidationError, kind: type[Recipe]) -> str:
         given = repr(first["input"])
         given = given if len(given) <= MAX_SHOWN else f"{given[:MAX_SHOWN]}…"
         message = first["msg"].removeprefix("Value error, ")
-        return f"{path} = {given}: {message[:1].lower()}{message[1:]}"
+        unquoted = first["type"] == "string_type" and isinstance(first["input"], bool | int | float)
+        hint = "; write it in quotes" if unquoted else ""
+        return f"{path} = {given}: {message[:1].lower()}{message[1:]}{hint}"
     known = _keys_beside([str(part) for part in first["loc"]], kind)
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
