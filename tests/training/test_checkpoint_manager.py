@@ -1,5 +1,6 @@
 """What a run saves: the best model, the last snapshots, and their mean."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -218,6 +219,8 @@ def test_best_and_last_are_model_directories_with_a_card(session: Session) -> No
     for directory in (session.run.best, session.run.last):
         model = Transformer.from_pretrained(directory)
         assert model.config.src_vocab_size == Tokenizer.load(directory).vocab_size
+        languages = json.loads((directory / "languages.json").read_text(encoding="utf-8"))
+        assert languages == {"source": "en", "target": "fr"}
         card = (directory / "README.md").read_text(encoding="utf-8")
         assert "Training data: train.tsv" in card and "Validation on dev.tsv (8 sentences" in card
 

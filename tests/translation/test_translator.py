@@ -264,6 +264,28 @@ def test_a_readable_translator_can_be_pickled_and_a_native_one_says_why_not(tmp_
         pickle.dumps(Translator.from_pretrained(directory, engine="native"))
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "english_to_french"),
+    [("en", "fr", True), ("en-GB", "fr-CA", True), ("fr", "en", False), ("en", "de", False)],
+)
+def test_the_checks_of_english_and_french_are_made_for_these_languages_alone(
+    source: str, target: str, english_to_french: bool, tmp_path: Path
+) -> None:
+    directory = save(tmp_path / "model")
+    languages = json.dumps({"source": source, "target": target})
+    (directory / "languages.json").write_text(languages, encoding="utf-8")
+    t = Translator.from_pretrained(directory, "cpu")
+    t.doubt_threshold = 0.0  # any score is low
+    texts = ["Où est la gare de Marseille ?", "See https://a.example/b for it."]
+    (french,), (url,) = t.translate_detailed(texts, FAST, mark_doubt=True)
+    assert any("not English" in reason for reason in french.doubt) == english_to_french
+    if not english_to_french:
+        assert set(french.doubt) <= {"low score", "cut off"}
+    for found in (french, url):
+        assert "low score" in found.doubt
+    assert "URL https://a.example/b missing" in url.doubt
+
+
 def test_models_of_an_ensemble_share_their_tokenizer(tmp_path: Path) -> None:
     first, other = save(tmp_path / "first"), save(tmp_path / "other")
     Tokenizer.train(["quite other words stand here"] * 4, 330).save(other)

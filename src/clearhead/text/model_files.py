@@ -11,6 +11,8 @@ from clearhead.files import read_json_object, verify_checksum
 
 # The files that may name the special tokens; a later one takes precedence.
 SPECIAL_TOKEN_FILES = ("special_tokens_map.json", "tokenizer_config.json")
+# The languages of a translator, and those of a directory without the file.
+LANGUAGES, ENGLISH_FRENCH = "languages.json", {"source": "en", "target": "fr"}
 HOLDS = (
     "a model directory holds config.json, model.safetensors (or its parts) and the tokenizer's "
     "files"

@@ -1,16 +1,18 @@
 """Text to text: a model, its tokenizer, and the search between them."""
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
+from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json
 from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
 from clearhead.translation.loading import (
     SHIPPED,
@@ -22,6 +24,7 @@ from clearhead.translation.loading import (
 from clearhead.translation.result import (
     BLANK,
     Link,
+    Marker,
     Piece,
     Translation,
     Weights,
@@ -55,10 +58,12 @@ class Translator:
     native engine where it can compute the model. The native engine copies the weights when the
     translator is made. A given model stays in eval mode. `doubt_threshold` is the score per token
     below which a translation is doubtful (`clearhead.translation.doubt`); a model directory may
-    hold its own. With `check_copies` a sentence is searched for a second time if its translation
-    lacks a name, number, URL, code or emoji (`clearhead.translation.copying`), or if a text mixes
-    *tu* and *vous* (`clearhead.translation.register`); it is set for the shipped translator, and
-    useful for others from English into French.
+    hold its own. `languages` are those of the recipe: unless they are English and French, only the
+    score and what is copied (URLs, codes) are reasons to doubt. With `check_copies` a sentence is
+    searched for a second time if its translation lacks a name, number, URL, code or emoji
+    (`clearhead.translation.copying`), or if a text mixes *tu* and *vous*
+    (`clearhead.translation.register`); it is set for the shipped translator, and useful for others
+    from English into French.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Translator:
         self._model: Transformer | None = None
         self.doubt_threshold = DEFAULT_THRESHOLD
         self.check_copies = False
+        self.languages: dict[str, Any] = dict(ENGLISH_FRENCH)
         self.reader = Reader(tokenizer, config.src_seq_len, split_sentences, refuse_long)
 
     @classmethod
@@ -124,6 +130,7 @@ class Translator:
         translator = cls.__new__(cls)
         translator._set(loaded, split_sentences, refuse_long)
         translator.doubt_threshold = load_threshold(directory)
+        translator.languages = read_json(directory / LANGUAGES, ENGLISH_FRENCH)
         translator.check_copies = directory.resolve() == SHIPPED.resolve()
         return translator
 
@@ -223,12 +230,32 @@ class Translator:
         from clearhead.translation.doubt.english import NO_WORDS
         from clearhead.translation.doubt.marker import DoubtMarker
 
-        marker = DoubtMarker(self.doubt_threshold)
+        pair = [str(self.languages.get(side)).lower()[:2] for side in ENGLISH_FRENCH]
+        marker: Marker = self._doubt_of_other_languages
+        if pair == ["en", "fr"]:  # or with a region: en-GB
+            marker = DoubtMarker(self.doubt_threshold)
         marked = [
             [[piece.marked(text, marker) for piece in sentence] for sentence in parts]
             for text, parts in zip(texts, pieces, strict=True)
         ]
         return replace(blank, doubt=(NO_WORDS,)), marked
+
+    def _doubt_of_other_languages(
+        self, source: str, translation: str, score: float, finished: bool
+    ) -> tuple[str, ...]:
+        """The reasons of `DoubtMarker` that do not depend on the languages."""
+        from clearhead.translation.doubt.marker import (
+            CUT_OFF,
+            LOW_SCORE,
+            literals,
+            missing_literals,
+        )
+
+        reasons = [] if finished else [CUT_OFF]
+        if math.isnan(score) or score < self.doubt_threshold:
+            reasons.append(LOW_SCORE)
+        missing = missing_literals(literals(source)[0], translation)
+        return (*reasons, *(literal.message for literal in missing))
 
     def _text(self, source: Source, hypothesis: Hypothesis) -> str:
         text = self.tokenizer.decode(hypothesis.ids)

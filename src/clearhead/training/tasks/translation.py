@@ -5,6 +5,7 @@ resumption reads none of the original files, so they and the run directory may b
 """
 
 import dataclasses
+import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
@@ -25,12 +26,13 @@ from clearhead.data.synthetic_names import SyntheticNames
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError, counted
-from clearhead.files import record_checksums
+from clearhead.files import atomic_write, record_checksums
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
 from clearhead.models.weight_files import best_of_run
 from clearhead.text import BpeDropout, Tokenizer
 from clearhead.text.inputs import unify_french_spaces
+from clearhead.text.model_files import LANGUAGES
 from clearhead.text.sentencepiece_pair import pieces_of
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.model_recipes import TranslationData, TranslationModel, TranslationRecipe
@@ -180,6 +182,7 @@ class Translation:
         self.objective = make_objective(
             o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.token_loss
         )
+        self.languages = {"source": recipe.data.source_lang, "target": recipe.data.target_lang}
         title = f"{recipe.data.source_lang} → {recipe.data.target_lang} translator"
         self.description = TaskDescription(
             title, ABOUT, "target tokens", "sentences, greedy", "clearhead translate --model", BLEU
@@ -215,6 +218,7 @@ class Translation:
         """Write a directory that `clearhead.Translator` loads."""
         model.save_pretrained(directory, torch.float32)
         self.tokenizer.save(directory)
+        atomic_write(directory / LANGUAGES, json.dumps(self.languages, ensure_ascii=False) + "\n")
 
     def new_model(self) -> Transformer:
         """A model of the same shape, made of the block files only."""
