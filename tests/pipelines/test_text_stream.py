@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.errors import UserError
-from clearhead.pipelines.text_stream import StopStrings, TextStream
+from clearhead.pipelines.text_generator import StopStrings, TextStream
 from clearhead.text import PretrainedTokenizer, load_tokenizer
 from tests.text import test_pretrained as files
 

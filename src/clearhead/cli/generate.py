@@ -84,8 +84,7 @@ def generate(
     _check(prompt, input, output, samples, batch_size)
     from clearhead.decoding.engine import SamplingOptions
     from clearhead.pipelines.generation import ContinuationWriter
-    from clearhead.pipelines.text_generator import TextGenerator
-    from clearhead.pipelines.text_stream import StopStrings
+    from clearhead.pipelines.text_generator import StopStrings, TextGenerator
 
     options = SamplingOptions(
         max_new_tokens, 0.0 if greedy else temperature, top_k, top_p, min_p, repetition_penalty

@@ -10,7 +10,7 @@ from torch import Tensor
 from clearhead.errors import UserError
 from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import known_arguments
-from clearhead.pipelines.text_model import TextModel, TextPipeline
+from clearhead.pipelines.text_model import TextPipeline
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.inputs import check_texts, texts_of
 from clearhead.text.word_labels import Place
@@ -38,10 +38,7 @@ class TextClassificationPipeline(TextPipeline):
     text, or a single one, they are independent. Scores of a regression are its values.
     """
 
-    def __init__(self, reader: TextModel, truncate: bool = False) -> None:
-        super().__init__(reader)
-        self.truncate = truncate
-        self.head = reader.head("sequence", "text-classification")
+    needs = ("sequence", "text-classification")
 
     @known_arguments
     def __call__(
@@ -148,10 +145,7 @@ class TokenClassificationPipeline(TextPipeline):
     the tokens, possibly in lower case).
     """
 
-    def __init__(self, reader: TextModel, truncate: bool = False) -> None:
-        super().__init__(reader)
-        self.truncate = truncate
-        self.head = reader.head("token", "token-classification")
+    needs = ("token", "token-classification")
 
     @known_arguments
     def __call__(

@@ -1,16 +1,17 @@
 """A pretrained model on its device, the engine that computes it, and the hidden states of texts."""
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from clearhead.decoding.choice import Request, log_native, log_readable
+from clearhead.decoding.choice import AnyPrecision, EngineName, Request, log_native, log_readable
 from clearhead.decoding.precision import Precision, readable_precision, use_threads
 from clearhead.decoding.readable import padded
 from clearhead.errors import UserError
@@ -19,7 +20,7 @@ from clearhead.models import Bert, Esm
 from clearhead.models.native import native_model, unsupported
 from clearhead.native.search import default_threads
 from clearhead.native.session import hidden_states
-from clearhead.pretrained.files import CONFIG, read_json
+from clearhead.pretrained.files import CONFIG, directory_of, read_json
 from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.device_settings import choose_device
@@ -62,18 +63,51 @@ def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str
     family_of(raw, str(path))
 
 
-def load_model(source: str | Path, request: Request) -> tuple[nn.Module, PretrainedTokenizer]:
-    """The model and tokenizer of a directory or a name, on the requested device.
+class PretrainedReader(ABC):
+    """A model with its tokenizer, and the engine that computes it.
 
-    Raises:
-        UserError: there is no model, it is damaged, or the device is not available.
+    `kinds` are the values of model_type that it can use, `fails` and `needed` explain in an error
+    why another kind is refused.
     """
-    use_threads(request.threads)
-    device = choose_device(request.device if request.not_native() else "cpu")
-    model, tokenizer = load(source)
-    if device.type != "cpu":
-        model = accelerate(model, operations_for(device)).to(device)
-    return model, tokenizer
+
+    kinds: ClassVar[Collection[str]]
+    fails: ClassVar[str]
+    needed: ClassVar[str]
+
+    @abstractmethod
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PretrainedTokenizer,
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
+        threads: int | None = None,
+    ) -> None: ...
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        source: str | Path,
+        device: str = "auto",
+        threads: int | None = None,
+        precision: AnyPrecision = "float32",
+        engine: EngineName = "auto",
+    ) -> Self:
+        """From a directory, a training run, or a name on the hub.
+
+        Raises:
+            UserError: there is no model, it is damaged or of another kind, its tokenizer belongs
+                to another, or the device or precision is not available.
+        """
+        request = Request(engine, device, precision, threads)
+        directory = directory_of(source)
+        check_kind(directory, cls.kinds, cls.fails, cls.needed)
+        use_threads(threads)
+        where = choose_device(device if request.not_native() else "cpu")
+        model, tokenizer = load(directory)
+        if where.type != "cpu":
+            model = accelerate(model, operations_for(where)).to(where)
+        return cls(model, tokenizer, precision, engine, threads)
 
 
 def choose_engine(model: nn.Module, request: Request) -> ChosenEngine:
@@ -135,48 +169,28 @@ def encode(model: EncoderModel, batch: Sequence[Text]) -> Iterator[Block]:
         yield Block(ids[rows, :length], hidden[rows, :length])
 
 
-Embed = Callable[[Sequence[Text]], Tensor]  # texts of one length -> (texts, length, d_model)
-
-
 class NativeEncoder:
     """The stack in C, the embeddings by the model's own module; called as `encode`, no padding."""
 
     def __init__(self, model: EncoderModel, int8: bool = False) -> None:
-        self.native, self.embed = native_model(model, int8), EMBED[type(model)](model)
+        self.native, self.model = native_model(model, int8), model
 
     def __call__(self, batch: Sequence[Text]) -> Iterator[Block]:
         """Consecutive texts of one length form a block, in the order of the texts."""
         groups = [list(texts) for _, texts in groupby(batch, key=lambda text: len(text.ids))]
-        embedded = [text.numpy() for group in groups for text in self.embed(group)]
+        embedded = [text.numpy() for group in groups for text in self._embed(group)]
         hidden = iter(hidden_states(self.native, embedded))
         for group in groups:
             ids = torch.tensor([text.ids for text in group], dtype=torch.long)
             yield Block(ids, torch.stack([torch.from_numpy(next(hidden)) for _ in group]))
 
-
-def _bert(model: EncoderModel) -> Embed:
-    embeddings = cast(Bert, model).embeddings
-
-    def embed(texts: Sequence[Text]) -> Tensor:
+    def _embed(self, texts: Sequence[Text]) -> Tensor:
+        """Texts of one length -> (texts, length, d_model)."""
         ids = torch.tensor([text.ids for text in texts], dtype=torch.long)
+        if isinstance(self.model, Esm):
+            return self.model.embed(ids, torch.ones_like(ids, dtype=torch.bool)[:, None, None])
         segments = torch.tensor([text.segments or [0] * len(text.ids) for text in texts])
-        return cast(Tensor, embeddings(ids, segments))
-
-    return embed
-
-
-def _esm(model: EncoderModel) -> Embed:
-    token_embeddings = cast(Esm, model).embed
-
-    def embed(texts: Sequence[Text]) -> Tensor:
-        ids = torch.tensor([text.ids for text in texts], dtype=torch.long)
-        visible = torch.ones_like(ids, dtype=torch.bool)[:, None, None]
-        return cast(Tensor, token_embeddings(ids, visible))
-
-    return embed
-
-
-EMBED: dict[type, Callable[[EncoderModel], Embed]] = {Bert: _bert, Esm: _esm}
+        return self.model.embeddings(ids, segments)
 
 
 class Positions:

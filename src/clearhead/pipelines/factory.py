@@ -10,7 +10,18 @@ from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from clearhead.decoding.choice import EngineName
 from clearhead.errors import UserError
@@ -110,78 +121,49 @@ def device_name(device: Any, device_map: Any = None) -> str:
     raise UserError(f"device={device!r} is not a device; give 'auto', 'cpu', 'cuda:0' or a number")
 
 
+class Options(TypedDict, total=False):
+    """The arguments that are the same for every task."""
+
+    device: Any
+    threads: int | None
+    engine: EngineName
+    device_map: Any
+
+
 @overload
 def pipeline(
     task: Literal["translation", "translation_en_to_fr"] = ...,
     model: "str | Path | Translator | None" = ...,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    **options: Unpack[Options],
 ) -> "TranslationPipeline": ...
 @overload
 def pipeline(
-    task: Literal["text-generation"],
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    task: Literal["text-generation"], model: str | Path, **options: Unpack[Options]
 ) -> "TextGenerationPipeline": ...
 @overload
 def pipeline(
-    task: Literal["fill-mask"],
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    task: Literal["fill-mask"], model: str | Path, **options: Unpack[Options]
 ) -> "FillMaskPipeline": ...
 @overload
 def pipeline(
-    task: Literal["feature-extraction"],
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    task: Literal["feature-extraction"], model: str | Path, **options: Unpack[Options]
 ) -> "FeatureExtractionPipeline": ...
 @overload
 def pipeline(
-    task: Literal["sentence-similarity"],
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    task: Literal["sentence-similarity"], model: str | Path, **options: Unpack[Options]
 ) -> "SentenceSimilarityPipeline": ...
 @overload
 def pipeline(
     task: Literal["text-classification", "sentiment-analysis"],
     model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    **options: Unpack[Options],
 ) -> "TextClassificationPipeline": ...
 @overload
 def pipeline(
-    task: Literal["token-classification", "ner"],
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
+    task: Literal["token-classification", "ner"], model: str | Path, **options: Unpack[Options]
 ) -> "TokenClassificationPipeline": ...
 @overload
-def pipeline(
-    task: str,
-    model: str | Path,
-    device: Any = ...,
-    threads: int | None = ...,
-    engine: EngineName = ...,
-    device_map: Any = ...,
-) -> Any: ...
+def pipeline(task: str, model: str | Path, **options: Unpack[Options]) -> Any: ...
 @known_arguments
 def pipeline(
     task: str = "translation_en_to_fr",

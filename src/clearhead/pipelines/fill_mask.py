@@ -1,7 +1,7 @@
 """Prediction of masked tokens."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,9 +25,10 @@ class FillMaskPipeline(TextPipeline):
     with it). A text with several masks gets a list of candidates for each, predicted independently.
     """
 
+    needs = ("masked_lm", "fill-mask")
+
     def __init__(self, reader: TextModel) -> None:
         super().__init__(reader)
-        self.head = reader.head("masked_lm", "fill-mask")
         if "mask" not in reader.tokenizer.special_ids:
             raise UserError(
                 "this model's tokenizer has no mask token, so nothing can be predicted; give a "
@@ -40,14 +41,6 @@ class FillMaskPipeline(TextPipeline):
         """The mask token in a text."""
         return self.reader.tokenizer.piece(self.mask_id)
 
-    @overload
-    def __call__(
-        self, inputs: str, top_k: int = ..., targets: Sequence[str] | None = ...
-    ) -> list[Any]: ...
-    @overload
-    def __call__(
-        self, inputs: str | Sequence[str], top_k: int = ..., targets: Sequence[str] | None = ...
-    ) -> list[Any]: ...
     @known_arguments
     def __call__(
         self, inputs: str | Sequence[str], top_k: int = 5, targets: Sequence[str] | None = None

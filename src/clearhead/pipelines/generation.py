@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import Ending
 from clearhead.errors import UserError
 from clearhead.pipelines.factory import ModelPipeline, known_arguments
-from clearhead.pipelines.text_generator import TextGenerator
-from clearhead.pipelines.text_stream import Generated, check_seeds, fresh_seed
+from clearhead.pipelines.text_generator import Generated, TextGenerator, check_seeds, fresh_seed
 from clearhead.text.inputs import texts_of
 
 Answer = dict[str, str]
@@ -174,12 +173,4 @@ class ContinuationWriter:
     def _complete(self, number: int, one: Generated) -> str:
         if self.format == "text":
             return f"{one.prompt if self.echo else ''}{one.text}\n"
-        record = {
-            "id": number,
-            "prompt": one.prompt,
-            "text": one.text,
-            "ending": one.ending,
-            "tokens": one.tokens,
-            "seed": one.seed,
-        }
-        return json.dumps(record, ensure_ascii=False) + "\n"
+        return json.dumps({"id": number, **asdict(one)}, ensure_ascii=False) + "\n"

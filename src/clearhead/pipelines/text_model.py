@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,14 +16,12 @@ from clearhead.pipelines.engines import (
     Block,
     EncoderModel,
     NativeEncoder,
+    PretrainedReader,
     Text,
-    check_kind,
     choose_engine,
     encode,
-    load_model,
 )
 from clearhead.pipelines.factory import ModelPipeline
-from clearhead.pretrained.files import directory_of
 from clearhead.text import PretrainedTokenizer
 
 # Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
@@ -37,7 +34,7 @@ Encode = Callable[[Sequence[Text]], Iterator[Block]]
 Take = Callable[[Tensor, Tensor], Sequence[Result]]
 
 
-class TextModel:
+class TextModel(PretrainedReader):
     """The common part of fill-mask, embedding and classification.
 
     Texts are processed in batches of similar length; the results are in the order of the texts.
@@ -46,6 +43,8 @@ class TextModel:
     Raises:
         UserError: the precision is unknown or not available on the model's device.
     """
+
+    kinds, fails, needed = ("bert", "esm"), "is no encoder", "this needs a BERT or an ESM-2"
 
     def __init__(
         self,
@@ -66,28 +65,6 @@ class TextModel:
             model = in_precision(model, chosen.precision)
             self.encode = partial(encode, model)
         self.model, self.tokenizer = model.eval(), tokenizer
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        source: str | Path,
-        device: str = "auto",
-        threads: int | None = None,
-        precision: AnyPrecision = "float32",
-        engine: EngineName = "auto",
-    ) -> Self:
-        """From a directory, a training run, or a name on the hub.
-
-        Raises:
-            UserError: there is no model, it is damaged or of another kind, its tokenizer belongs
-                to another, or the device or precision is not available.
-        """
-        request = Request(engine, device, precision, threads)
-        directory = directory_of(source)
-        check_kind(directory, ["bert", "esm"], "is no encoder", "this needs a BERT or an ESM-2")
-        model, tokenizer = load_model(directory, request)
-        assert isinstance(model, EncoderModel)
-        return cls(model, tokenizer, precision, engine, threads)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -140,9 +117,11 @@ class TextPipeline(ModelPipeline):
     """The common part of pipelines around a `TextModel`."""
 
     loader = TextModel.from_pretrained
+    needs: ClassVar[tuple[str, str]]  # the head of the model, and the name of the task
 
-    def __init__(self, reader: TextModel) -> None:
-        self.reader = reader
+    def __init__(self, reader: TextModel, truncate: bool = False) -> None:
+        self.reader, self.truncate = reader, truncate
+        self.head = reader.head(*self.needs)
 
     @cached_property
     def labels(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self
 
 from clearhead.decoding import DecodingOptions
 from clearhead.decoding.choice import EngineName
@@ -11,8 +11,6 @@ from clearhead.errors import UserError
 from clearhead.pipelines.factory import known_arguments
 from clearhead.text.inputs import texts_of
 from clearhead.translation.translator import Translator
-
-Answer = dict[str, str]
 
 
 class TranslationPipeline:
@@ -38,21 +36,6 @@ class TranslationPipeline:
             model = Translator.from_pretrained(model, device, threads, engine=engine)
         return cls(model)
 
-    @overload
-    def __call__(self, inputs: str) -> list[Answer]: ...
-    @overload
-    def __call__(
-        self,
-        inputs: str | Sequence[str],
-        *,
-        num_beams: int = ...,
-        num_return_sequences: int = ...,
-        max_new_tokens: int | None = ...,
-        length_penalty: float = ...,
-        no_repeat_ngram_size: int = ...,
-        early_stopping: bool = ...,
-        max_length: int | None = ...,
-    ) -> list[Answer] | list[list[Answer]]: ...
     @known_arguments
     def __call__(  # noqa: PLR0913 - the interface of transformers
         self,
@@ -65,7 +48,7 @@ class TranslationPipeline:
         no_repeat_ngram_size: int = 0,
         early_stopping: bool = False,
         max_length: int | None = None,
-    ) -> list[Answer] | list[list[Answer]]:
+    ) -> list[Any]:
         """One text gives a list of its translations; several texts a list with one entry each.
 
         That entry is the translation itself, or the list of `num_return_sequences` translations
