@@ -1,6 +1,5 @@
 """`clearhead bench`: speed of clearhead and other libraries on this machine."""
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.options import Device, ModelDirectory, Threads
+from clearhead.cli.streams import progress
 
 if TYPE_CHECKING:
     from clearhead.compare.results import Benchmark
@@ -68,7 +68,7 @@ def training(
     machine = prepare_machine(threads)
     with tempfile.TemporaryDirectory() as folder:
         task = make_task(size, vocabulary, (batch, length), Path(folder), device)
-        benchmark, remarks = training_benchmark(task, only or [], rounds, _progress)
+        benchmark, remarks = training_benchmark(task, only or [], rounds, progress)
     setting = describe_task(task, batch, length)
     _finish("training", setting, machine, [benchmark], remarks, json)
 
@@ -98,9 +98,9 @@ def epoch(
     machine = prepare_machine(threads)
     tokenizer = Tokenizer.load(find_model(model))
     with tempfile.TemporaryDirectory() as folder:
-        _progress(f"encoding {data}")
+        progress(f"encoding {data}")
         task = read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
-        benchmark, remarks = epoch_benchmark(task, seconds, rounds, _progress)
+        benchmark, remarks = epoch_benchmark(task, seconds, rounds, progress)
     setting = f"{describe_config(task.config)}, {base_names(data)}"
     _finish("epoch", setting, machine, [benchmark], remarks, json)
 
@@ -131,7 +131,7 @@ def decoding(
         sources = read_sources(loaded, data, lines)
         engines, remarks = collect_engines(loaded, only or [], kernels)
         shapes = batch, beam_size
-        benchmarks = decoding_benchmarks(engines, loaded, sources, shapes, rounds, _progress)
+        benchmarks = decoding_benchmarks(engines, loaded, sources, shapes, rounds, progress)
     name = base_names(model) if model else "the shipped model"
     setting = f"{name}, {describe_config(loaded.model.config)}, {base_names(data)}"
     _finish("decoding", setting, machine, benchmarks, remarks, json)
@@ -159,7 +159,7 @@ def length(
     machine = prepare_machine(threads)
     config = make_config(size, vocabulary, longest)
     lengths = bench.lengths_to(longest)
-    benchmark = bench.length_benchmark(config, lengths, batch, rounds, _progress)
+    benchmark = bench.length_benchmark(config, lengths, batch, rounds, progress)
     cost = bench.fit_cost(benchmark.measurements, lengths)
     if plot:
         bench.plot_cost(cost).save(plot)
@@ -189,8 +189,8 @@ def limits(
     with tempfile.TemporaryDirectory() as folder, open_model(model) as loaded:
         task = make_task(size, vocabulary, (batch, length), Path(folder), device)
         benchmarks = [
-            arithmetic_benchmark(task, matrix, rounds, _progress),
-            memory_benchmark(loaded, megabytes, rounds, _progress),
+            arithmetic_benchmark(task, matrix, rounds, progress),
+            memory_benchmark(loaded, megabytes, rounds, progress),
         ]
     setting = describe_task(task, batch, length)
     remark = "weights that fit into a cache may be read faster than memory can be copied"
@@ -205,10 +205,6 @@ def show(
     from clearhead.compare.results import as_markdown, read_json
 
     print("\n".join(as_markdown(read_json(file)) for file in files), end="")
-
-
-def _progress(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _finish(

@@ -1,118 +1,22 @@
-"""Options and actions of `clearhead bio`; torch is loaded only inside the actions."""
+"""The actions of `clearhead bio`; torch is loaded only inside them."""
 
-import copy
 import csv
 import io
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from clearhead.cli.streams import or_stdout, pour
+from clearhead.cli.streams import pour, save
 from clearhead.errors import UserError
-from clearhead.files import atomic_save
 
 if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
 GENES = 60  # of a cell in a picture
-SEQUENCES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rda."
-LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
-# What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
-WORDS = {
-    "dna": {"forms": SEQUENCES, "labelled": LABELLED, "record": "sequence", "peer": "DNABERT"},
-    "protein": {"forms": SEQUENCES, "labelled": LABELLED, "record": "sequence", "peer": "ESM-2"},
-    "cells": {
-        "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
-        "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
-        "record": "cell",
-        "peer": "Geneformer",
-    },
-}
-Data = Annotated[str | None, typer.Argument(help="{forms}")]
-Labelled = Annotated[str | None, typer.Argument(help="{labelled}")]
-Table = Annotated[str, typer.Argument(help="Labelled {record}s, as for train.")]
-Source = Annotated[str, typer.Argument(help="{forms}")]
-Model = Annotated[Path, typer.Argument(help="Directory of a model or of a run.")]
-RunDir = Annotated[
-    Path, typer.Option("--run-dir", help="Directory for checkpoints, logs and the model.")
-]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --run-dir.")]
-ShowConfig = Annotated[
-    bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
-]
-SequenceColumn = Annotated[
-    str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
-]
-LabelColumn = Annotated[
-    str, typer.Option(help="Column of labels.", show_default="label, class, target, …")
-]
-SplitColumn = Annotated[
-    str,
-    typer.Option(help="Column of train, valid, test or folds.", show_default="split, fold, set"),
-]
-Pretrained = Annotated[
-    str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to fine-tune.")
-]
-Continued = Annotated[
-    str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="A file of tab-separated values, or .csv.",
-        show_default="standard output", callback=or_stdout,
-    ),
-]  # fmt: skip
-Vectors = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help=".npz, .tsv or .csv.",
-        show_default="TSV to stdout",
-        callback=or_stdout,
-    ),
-]
-
-Explain = Annotated[
-    Path | None,
-    typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
-]
-RecordName = Annotated[
-    str, typer.Option(help="Name of the {record} to draw.", show_default="the first")
-]
-Folds = Annotated[
-    int, typer.Option(help="Number of folds, unless the table has a column of folds.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="Seeds with which each neural network is trained.")]
-Similarity = Annotated[
-    float,
-    typer.Option(help="Keep sequences in one fold that share this fraction of 4-mers; 0: off."),
-]
-Only = Annotated[
-    list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
-]
-
-
-def in_words_of(domain: str, verb: Callable[..., None]) -> None:
-    """Put the words of a domain into a verb's help texts."""
-    words = WORDS[domain]
-    verb.__doc__ = (verb.__doc__ or "").format(**words)
-    for name, hint in verb.__annotations__.items():
-        kind, *infos = get_args(hint) or (hint,)
-        if infos and infos[0].help:
-            info = copy.copy(infos[0])
-            info.help = info.help.format(**words)
-            verb.__annotations__[name] = Annotated[kind, info]
 
 
 def benchmark(
@@ -193,17 +97,9 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
         rows = ([e.named.name, *(f"{x:.9g}" for x in e.vectors.tolist())] for e in found)
         pour_table(chain([["id", *map(str, range(width))]], rows), output)
         return
-    if output is None:
-        write(found, sys.stdout.buffer, width)
-        return
-    if output.suffix.lower() == ".npz":
+    if output is not None and output.suffix.lower() == ".npz":
         write = write_npz
-
-    def fill(temporary: Path) -> None:
-        with temporary.open("wb") as sink:
-            write(found, sink, width)
-
-    atomic_save(output, fill)
+    save(output, lambda sink: write(found, sink, width))
 
 
 Short = dict[str, str | None]

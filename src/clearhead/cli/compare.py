@@ -1,12 +1,12 @@
 """`clearhead compare` and `verify`: differences from other libraries and models, measured now."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from clearhead.cli.options import Threads
+from clearhead.cli.streams import progress
 from clearhead.errors import UserError
 
 app = typer.Typer(
@@ -55,7 +55,7 @@ def rnn(output: Output, data: Data = None, quick: Quick = False, threads: Thread
         open_pairs(data)  # report errors now, not in ten minutes
     _check_directory(output)
     study = (quick_study if quick else default_study)(data)
-    write(run(study, prepare_machine(threads), _progress), output)
+    write(run(study, prepare_machine(threads), progress), output)
     print(output / "report.md")
 
 
@@ -71,17 +71,13 @@ def width(output: Output, quick: Quick = False, threads: Threads = None) -> None
 
     _check_directory(output)
     study = quick_study() if quick else default_study()
-    write(run(study, prepare_machine(threads), _progress), output)
+    write(run(study, prepare_machine(threads), progress), output)
     print(output / "report.md")
 
 
 def _check_directory(output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise UserError(f"{output} is a file; give a directory with -o")
-
-
-def _progress(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 Peer = Annotated[
@@ -102,7 +98,7 @@ def verify(peer: Peer = "all", format: Format = "text", threads: Threads = None)
     from clearhead.decoding.precision import use_threads
 
     use_threads(threads)
-    found = run_proofs(peer, lambda line: print(line, file=sys.stderr, flush=True))
+    found = run_proofs(peer, progress)
     print(show(found, format), end="")
     if found.missed:
         raise typer.Exit(MISSED)

@@ -1,6 +1,5 @@
 """`clearhead embed`: one vector for each line of text or FASTA record."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,10 +11,11 @@ from clearhead.cli.streams import (
     check_output,
     named_texts,
     or_stdout,
+    save,
     warnings_on_stderr,
 )
 from clearhead.errors import UserError
-from clearhead.files import atomic_save, is_special
+from clearhead.files import is_special
 
 Source = Annotated[
     str, typer.Argument(metavar="[FILE]", help="Lines or FASTA, also .gz; - is standard input.")
@@ -74,15 +74,7 @@ def embed(
         pooled = embedder.settings.pooling != "none"
         write = writer_for(output, pooled, embedder.reader.tokenizer.piece)
         found = embedder.stream(named_texts(file, format))
-        if output is None:
-            write(found, sys.stdout.buffer, embedder.width)
-            return
-
-        def fill(temporary: Path) -> None:
-            with temporary.open("wb") as sink:
-                write(found, sink, embedder.width)
-
-        atomic_save(output, fill)
+        save(output, lambda sink: write(found, sink, embedder.width))
 
 
 def _check(file: str, output: Path | None) -> None:

@@ -7,11 +7,11 @@ output, a file or a pipe; messages to standard error.
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_save, is_special
@@ -158,19 +158,34 @@ def check_output(output: Path | None) -> None:
 def pour(parts: Iterable[bytes], output: Path | None) -> None:
     """Write each part to standard output as it comes; a file appears complete or not at all."""
 
+    def write(file: BinaryIO) -> None:
+        for part in parts:
+            file.write(part)
+            file.flush()
+
+    if output and is_special(output):  # here too part by part
+        with output.open("wb") as file:
+            write(file)
+    else:
+        save(output, write)
+
+
+def save(output: Path | None, write: Callable[[BinaryIO], None]) -> None:
+    """Let `write` fill a file, which appears complete or not at all, or standard output."""
+
     def fill(path: Path) -> None:
         with path.open("wb") as file:
-            for part in parts:
-                file.write(part)
+            write(file)
 
     if output is None:
-        for part in parts:
-            sys.stdout.buffer.write(part)
-            sys.stdout.buffer.flush()
-    elif is_special(output):  # here too part by part
-        fill(output)
+        write(sys.stdout.buffer)
     else:
         atomic_save(output, fill)
+
+
+def progress(line: str) -> None:
+    """Report a step of a long computation on standard error."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
