@@ -23,9 +23,8 @@ from clearhead import Translator
 from clearhead.compare.timing import describe_machine
 from clearhead.data.grammar.bitext import french_text, join_french
 from clearhead.data.grammar.productions.calendar import months
-from clearhead.data.grammar.productions.carriers import Carried, carriers, carry
+from clearhead.data.grammar.productions.carriers import Carried, Template, carriers, carry
 from clearhead.data.grammar.productions.slots import MEASURES, fill
-from clearhead.data.grammar.productions.templates import Template
 from clearhead.data.grammar.productions.values import (
     Filling,
     french_ordinal,

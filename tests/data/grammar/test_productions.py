@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.productions import KINDS
 from clearhead.data.grammar.bitext import english_text, french_text, join_french, words
-from clearhead.data.grammar.productions import amounts, calendar, clock, measures, names, verbatim
+from clearhead.data.grammar.productions import amounts, calendar, clock, measures, verbatim
 from clearhead.data.grammar.productions.carriers import carriers
 from clearhead.data.grammar.productions.slots import SLOTS, fill
 from clearhead.data.grammar.productions.values import (
@@ -74,7 +74,7 @@ def number_in(text: str, point: str) -> float:
 @pytest.mark.parametrize(
     "production",
     [amounts.price, amounts.fortune, amounts.percent, amounts.count, amounts.decimal,
-     amounts.millions, amounts.billions, amounts.negative, measures.fever, measures.height,
+     SLOTS["millions"], SLOTS["billions"], amounts.negative, measures.fever, measures.height,
      lambda rng: measures.measure(rng, "distance"), lambda rng: measures.measure(rng, "memory")],
 )  # fmt: skip
 def test_both_sides_have_the_same_number(production: Callable[[Random], Filling]) -> None:
@@ -225,8 +225,8 @@ def test_ordinals() -> None:
 
 
 def test_countries_have_their_prepositions() -> None:
-    to = dict(many(names.in_country, 3_000))
-    came = dict(many(names.from_country, 3_000))
+    to = dict(many(SLOTS["in_country"], 3_000))
+    came = dict(many(SLOTS["from_country"], 3_000))
     assert to["in Canada"] == "au Canada"
     assert to["in France"] == "en France"
     assert to["in Iran"] == "en Iran"

@@ -23,7 +23,6 @@ from .bitext import (
 )
 from .lexicon import determiners
 from .productions.carriers import carry
-from .questions import asking
 from .syntax import Clause, clauses, describe, has_held_out_construction, has_held_out_word, phrases
 from .vocabulary import Draw, small, wide
 
@@ -55,12 +54,12 @@ CONSTRUCTIONS: tuple[tuple[Chooser, float], ...] = (
     (statements.comparison, 4),
     (statements.location, 3),
     (statements.existential, 3),
-    (asking("where"), 1.5),
-    (asking("why"), 1),
-    (asking("when"), 1),
-    (asking("who"), 1.5),
-    (asking("what"), 1.5),
-    (asking("how many"), 2.5),
+    (statements.asking("where"), 1.5),
+    (statements.asking("why"), 1),
+    (statements.asking("when"), 1),
+    (statements.asking("who"), 1.5),
+    (statements.asking("what"), 1.5),
+    (statements.asking("how many"), 2.5),
     (complex_sentences.imperative, 4),
     (complex_sentences.reported, 4),
     (complex_sentences.because, 1.5),

@@ -27,7 +27,7 @@ from .values import (
 )
 
 _UNIT, _SCALE = 90, 91  # links; those of the digits are below
-_MILLION, _BILLION = ("million", "million", "M"), ("billion", "milliard", "B")
+MILLION, BILLION = ("million", "million", "M"), ("billion", "milliard", "B")
 _SIGNS = (
     *[("$", "dollars")] * 8, *[("£", "livres")] * 2, ("US$", "dollars américains"),
     ("CA$", "dollars canadiens"), ("¥", "yens"), ("₹", "roupies"),
@@ -82,7 +82,7 @@ def _named_currency(rng: Random, most: int) -> Filling:
 
 def fortune(rng: Random) -> Filling:
     """`$2.5 billion` and `$2.5B`: 2,5 milliards de dollars; `€3 million`: 3 millions d'euros."""
-    value, (english, french) = _scaled(rng, rng.choice((_MILLION, _BILLION)))
+    value, (english, french) = _scaled(rng, rng.choice((MILLION, BILLION)))
     draw = rng.random()
     sign, name = (
         ("€", "euros") if draw < 0.2 else ("£", "livres") if draw < 0.3 else ("$", "dollars")
@@ -93,17 +93,8 @@ def fortune(rng: Random) -> Filling:
     return numeric(value, [piece(sign, _UNIT), *glued(english)], [*french, *of], "money")
 
 
-def millions(rng: Random) -> Filling:
-    """`1.4 million` people: 1,4 million; what is counted follows with *de*."""
-    return _large(rng, _MILLION)
-
-
-def billions(rng: Random) -> Filling:
-    """`1.4 billion` or `7B` parameters: 1,4 milliard, 7 milliards."""
-    return _large(rng, _BILLION)
-
-
-def _large(rng: Random, scale: tuple[str, str, str]) -> Filling:
+def large(rng: Random, scale: tuple[str, str, str]) -> Filling:
+    """`1.4 million` people: 1,4 million; `7B` parameters: 7 milliards; what is counted follows."""
     value, (english, french) = _scaled(rng, scale)
     of = piece("de", _SCALE)._replace(before_vowel="d'")
     return numeric(value, english, [*french, of], "number")
@@ -233,17 +224,8 @@ def share(rng: Random) -> Filling:
     return one_to_one(*rng.choice(_shares()), "number")
 
 
-def ordinal(rng: Random) -> Filling:
-    """`4th` and `fourth` of something masculine: 4e, quatrième."""
-    return _ordinal(rng, False)
-
-
-def ordinal_feminine(rng: Random) -> Filling:
-    """`1st` and `first` of something feminine: 1re, première."""
-    return _ordinal(rng, True)
-
-
-def _ordinal(rng: Random, feminine: bool) -> Filling:
+def ordinal(rng: Random, feminine: bool = False) -> Filling:
+    """`4th` and `fourth`: 4e, quatrième; of something feminine `1st` and `first`: 1re, première."""
     number = rng.choice((rng.randint(1, 12), rng.randint(1, 60)))
     if rng.random() < 0.5:
         number = number if rng.random() < 0.9 else rng.randint(61, 150)

@@ -1,12 +1,22 @@
-"""Sentences around the productions: draw a carrier, fill its slots, write both sides."""
+"""Carrier sentences around the productions: read from `lexicon/carriers/`, drawn, filled, written.
 
+`I was born on {date}.` and `Je suis né le {date}.`: word by word when both sides have equally
+many words. `My | name is {first}.` and `Je | m'appelle {first}.`: part by part, the parts
+between bars. A third column links parts that are in another order: `0-1 1-0`.
+"""
+
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
+
+from clearhead.errors import UserError
 
 from ..bitext import (
     NARROW_NO_BREAK,
     GrammarPair,
+    Link,
     Word,
     align,
     align_surely,
@@ -14,14 +24,160 @@ from ..bitext import (
     english_text,
     french_text,
     join_french,
+    word_spans,
 )
+from ..lexicon import Links, read_links
 from ..vocabulary import Draw
-from .slots import fill
-from .templates import Item, Template, read_template
+from .slots import fill, is_slot
 from .values import NO_BREAK, Filling, within
 
 CARRIERS = ("introductions", "dates", "numbers", "places", "copies", "fields")
 _ELIDING = frozenset({"de", "que", "ne", "je", "me", "te", "se", "le", "la"})
+_SEGMENT = re.compile(r"\{([^}]*)\}|(\s*\|\s*)|([^{|]+)")
+_MARKS = ".,;:?!()…"
+_QUOTES = '"«»'
+_ABBREVIATED = ("Mr", "Mrs", "Ms", "Dr", "M")
+_AGREES = ["(", "e", ")"]  # né(e)
+
+
+class Item(NamedTuple):
+    """A word with its links, or a slot; `space` is what the template has before it."""
+
+    text: str
+    space: str
+    links: frozenset[Link] = frozenset()
+    slot: str = ""
+    agrees: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Both sides of a carrier sentence."""
+
+    english: tuple[Item, ...]
+    french: tuple[Item, ...]
+
+    @property
+    def slots(self) -> list[str]:
+        """The names of its slots, in English order; `city#2` is a second city."""
+        return [item.slot for item in self.english if item.slot]
+
+
+class _Raw(NamedTuple):
+    text: str
+    space: str
+    part: int  # of a word; -1 of a mark or a slot
+    slot: str = ""
+    agrees: bool = False
+
+
+def read_template(cells: list[str], where: str) -> Template:
+    """A carrier from its columns: English, French and, where needed, links.
+
+    Raises:
+        UserError: a slot that is unknown or on one side only, or parts that cannot be linked.
+    """
+    if not 2 <= len(cells) <= 3:
+        raise UserError(f"{where}: expected English, French and perhaps links, found {cells}")
+    english, french = _read(cells[0], where), _read(cells[1], where)
+    _check_slots(english, french, where)
+    counts = _count(english), _count(french)
+    links = _part_links(cells[2] if len(cells) == 3 else "", counts, where)
+    return Template(
+        tuple(_item(raw, number, links, 0) for number, raw in _marked(english, french, where)),
+        tuple(_item(raw, number, links, 1) for number, raw in _marked(french, english, where)),
+    )
+
+
+def _read(side: str, where: str) -> list[_Raw]:
+    out: list[_Raw] = []
+    space, part, barred, opened = "", 0, "|" in side, False
+    for slot, bar, text in _SEGMENT.findall(side):
+        if bar:
+            space, part, opened = " ", part + opened, False
+        elif slot:
+            if not is_slot(slot.partition("#")[0]):
+                raise UserError(f"{where}: slot {{{slot}}} is unknown")
+            out.append(_Raw("", space, -1, slot))
+            space = ""
+        else:
+            words, space = _words(text, space)
+            for raw in words:
+                if raw.text == "." and out and out[-1].text in _ABBREVIATED:
+                    out.append(raw._replace(part=out[-1].part))
+                    continue
+                mark = raw.text in _MARKS + _QUOTES
+                out.append(raw._replace(part=-1 if mark else part))
+                opened = opened or not mark
+                part += not barred and not mark
+    return out
+
+
+def _words(text: str, before: str) -> tuple[list[_Raw], str]:
+    """The words of a text, and the space after them; `né(e)` is one that agrees."""
+    spans = word_spans(text)
+    found, end, index = list[_Raw](), 0, 0
+    while index < len(spans):
+        start, stop = spans[index]
+        gap = text[end:start] if index else before + text[:start]
+        agrees = [text[a:b] for a, b in spans[index + 1 : index + 4]] == _AGREES
+        agrees = agrees and text[stop : stop + 3] == "(e)"
+        found.append(_Raw(text[start:stop], gap, 0, "", agrees))
+        index += 4 if agrees else 1
+        end = spans[index - 1][1]
+    return found, text[end:] if spans else before + text
+
+
+def _check_slots(english: list[_Raw], french: list[_Raw], where: str) -> None:
+    sides = [sorted(raw.slot for raw in side if raw.slot) for side in (english, french)]
+    if sides[0] != sides[1] or len(set(sides[0])) != len(sides[0]):
+        raise UserError(f"{where}: slots {sides[0]} and {sides[1]}; expected the same, each once")
+
+
+def _count(side: list[_Raw]) -> int:
+    return 1 + max((raw.part for raw in side), default=-1)
+
+
+def _part_links(text: str, counts: tuple[int, int], where: str) -> Links:
+    if not text:
+        if counts[0] != counts[1]:
+            raise UserError(
+                f"{where}: {counts[0]} English and {counts[1]} French parts; set bars or links"
+            )
+        return tuple((index, index) for index in range(counts[0]))
+    links = read_links(text)
+    if [{s for s, _ in links}, {t for _, t in links}] != [set(range(n)) for n in counts]:
+        raise UserError(f"{where}: links {text!r} leave out a part; there are {counts}")
+    return links
+
+
+def _marked(side: list[_Raw], other: list[_Raw], where: str) -> list[tuple[int, _Raw]]:
+    """Number the marks of each kind, which are linked in order with those of the other side."""
+    kinds = [sorted(_kind(raw.text) for raw in s if not raw.slot and raw.part < 0)
+             for s in (side, other)]  # fmt: skip
+    if kinds[0] != kinds[1]:
+        raise UserError(f"{where}: punctuation {kinds[0]} and {kinds[1]}; expected the same")
+    seen: dict[str, int] = {}
+    out = []
+    for raw in side:
+        kind = _kind(raw.text)
+        seen[kind] = seen.get(kind, -1) + (raw.part < 0)
+        out.append((seen[kind], raw))
+    return out
+
+
+def _kind(text: str) -> str:
+    return '"' if text in ("«", "»") else text
+
+
+def _item(raw: _Raw, number: int, links: Links, side: int) -> Item:
+    if raw.slot:
+        return Item("", raw.space, frozenset(), raw.slot)
+    if raw.part < 0:
+        labels = frozenset({(f"mark{_kind(raw.text)}", number)})
+    else:
+        labels = frozenset((f"part{s}", t) for s, t in links if (s, t)[side] == raw.part)
+    return Item(raw.text, raw.space, labels, "", raw.agrees)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """People, cities, countries, regions, nationalities, languages and companies."""
 
-from collections.abc import Callable
 from random import Random
 
 from ..english import takes_an
@@ -28,16 +27,10 @@ def first(rng: Random) -> Filling:
     return copied(name, "name", f"name:{name}", feminine=feminine)
 
 
-def man(rng: Random) -> Filling:
-    """A man's first name."""
-    name = rng.choice([name for name, feminine in first_names() if not feminine])
-    return copied(name, "name", f"name:{name}")
-
-
-def woman(rng: Random) -> Filling:
-    """A woman's first name."""
-    name = rng.choice([name for name, feminine in first_names() if feminine])
-    return copied(name, "name", f"name:{name}", feminine=True)
+def one_of(rng: Random, feminine: bool) -> Filling:
+    """A woman's first name, or a man's."""
+    name = rng.choice([name for name, its in first_names() if its == feminine])
+    return copied(name, "name", f"name:{name}", feminine=feminine)
 
 
 def family(rng: Random) -> Filling:
@@ -69,19 +62,15 @@ def city(rng: Random) -> Filling:
     return Filling(tuple(english), tuple(french), "place_name")
 
 
-def in_country(rng: Random) -> Filling:
-    """`in Canada`: au Canada; `in France`: en France; `in the United States`: aux États-Unis."""
-    return _where(rng, "in", _to)
-
-
-def to_country(rng: Random) -> Filling:
-    """`to Canada`: au Canada."""
-    return _where(rng, "to", _to)
-
-
-def from_country(rng: Random) -> Filling:
-    """`from Canada`: du Canada; `from France`: de France; `from Iran`: d'Iran."""
-    return _where(rng, "from", _from)
+def with_country(rng: Random, english: str) -> Filling:
+    """`in Canada`, `to Canada`: au Canada; `from Canada`: du Canada; `from Iran`: d'Iran."""
+    found = rng.choice((*countries(), *regions()))
+    preposition = _from(found) if english == "from" else _to(found)
+    words = pieces(found.english, _NAME)
+    if words[0].text == "the":  # aux, des hold the article
+        words[0] = piece("the", _PREPOSITION)
+    french = (piece(preposition, _PREPOSITION), *pieces(found.french, _NAME))
+    return Filling((piece(english, _PREPOSITION), *words), french, "place_name")
 
 
 def land(rng: Random) -> Filling:
@@ -103,17 +92,8 @@ def country(rng: Random) -> Filling:
     return Filling(*sides, "place_name", (), found.gender == "f")
 
 
-def nationality(rng: Random) -> Filling:
-    """`Canadian`, of a man: canadien."""
-    return _nationality(rng, False)
-
-
-def nationality_feminine(rng: Random) -> Filling:
-    """`Canadian`, of a woman or something feminine: canadienne."""
-    return _nationality(rng, True)
-
-
-def _nationality(rng: Random, feminine: bool) -> Filling:
+def nationality(rng: Random, feminine: bool = False) -> Filling:
+    """`Canadian`, of a man: canadien; of a woman or something feminine: canadienne."""
     found = rng.choice([people for people in peoples() if people.masculine])
     form = found.feminine if feminine else found.masculine
     return Filling(tuple(pieces(found.english, 0)), tuple(pieces(form, 0)), "place_name")
@@ -121,7 +101,7 @@ def _nationality(rng: Random, feminine: bool) -> Filling:
 
 def a_nationality(rng: Random) -> Filling:
     """`a Canadian`, before a noun that French has in the feminine: canadienne, behind it."""
-    found = nationality_feminine(rng)
+    found = nationality(rng, feminine=True)
     article = "an" if takes_an(found.english[0].text) else "a"
     return Filling((piece(article, 0), *found.english), found.french, "place_name")
 
@@ -143,12 +123,3 @@ def _from(found: Country) -> str:
     if found.gender != "p" and vowel:
         return "d'"
     return {"m": "du", "p": "des"}.get(found.gender, "de")
-
-
-def _where(rng: Random, english: str, preposition: Callable[[Country], str]) -> Filling:
-    found = rng.choice((*countries(), *regions()))
-    french = (piece(preposition(found), _PREPOSITION), *pieces(found.french, _NAME))
-    words = pieces(found.english, _NAME)
-    if words[0].text == "the":  # aux, des hold the article
-        words[0] = piece("the", _PREPOSITION)
-    return Filling((piece(english, _PREPOSITION), *words), french, "place_name")

@@ -5,7 +5,7 @@ from functools import partial
 
 from .. import english, french
 from ..choose_phrase import NUMBERS, choose_noun
-from ..lexicon import Determiner, Noun, determiners
+from ..lexicon import Noun, determiners
 from ..syntax import NounPhrase
 from ..vocabulary import Draw
 from . import amounts, calendar, clock, measures, names, verbatim
@@ -15,13 +15,14 @@ MEASURES = (
     "body_weight", "load", "portion", "span", "distance", "length", "weight", "memory", "speed",
     "volume", "surface", "power", "territory", "energy", "frequency", "moment", "dose", "tiny",
 )  # fmt: skip
+COUNTRIES = ("in", "to", "from")
 _ARTICLES = ("the", "a", "this", "my", "your", "each")
 
 
 def phrase(rng: Draw, article: str, tag: str) -> Filling:
     """A singular noun with this tag behind an article."""
     noun = _singular(rng, tag)
-    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=_determiner(article)))
+    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=determiners()[article]))
 
 
 def several(rng: Draw, tag: str) -> Filling:
@@ -29,14 +30,14 @@ def several(rng: Draw, tag: str) -> Filling:
     noun = _singular(rng, tag)
     while "mass" in noun.tags or "unique" in noun.tags:
         noun = _singular(rng, tag)
-    number = _determiner(rng.choice(NUMBERS))
+    number = determiners()[rng.choice(NUMBERS)]
     return _filled(NounPhrase(plural=True, feminine=noun.feminine, noun=noun, determiner=number))
 
 
 def field(rng: Draw) -> Filling:
     """`machine learning`: l'apprentissage automatique."""
     noun = _singular(rng, "field")
-    the = _determiner("the")
+    the = determiners()["the"]
     return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=the, bare=True))
 
 
@@ -45,7 +46,7 @@ def job(rng: Draw, feminine: bool = False) -> Filling:
     noun = _singular(rng, "job")
     while not noun.woman:
         noun = _singular(rng, "job")
-    np = NounPhrase(noun=noun, determiner=_determiner("a"))
+    np = NounPhrase(noun=noun, determiner=determiners()["a"])
     words = english.noun_phrase(np)
     article = words[0]._replace(links=words[-1].links)
     form = noun.woman if feminine else noun.french
@@ -59,10 +60,6 @@ def _singular(rng: Draw, tag: str) -> Noun:
     return noun
 
 
-def _determiner(name: str) -> Determiner:
-    return determiners()[name]
-
-
 def _filled(np: NounPhrase) -> Filling:
     assert np.noun
     sides = tuple(english.noun_phrase(np)), tuple(french.noun_phrase(np))
@@ -70,11 +67,12 @@ def _filled(np: NounPhrase) -> Filling:
 
 
 SLOTS: dict[str, Callable[[Draw], Filling]] = {
-    "first": names.first, "man": names.man, "woman": names.woman, "family": names.family,
+    "first": names.first, "man": partial(names.one_of, feminine=False),
+    "woman": partial(names.one_of, feminine=True), "family": names.family,
     "full": names.full, "company": names.company, "city": names.city, "country": names.country,
-    "in_country": names.in_country, "to_country": names.to_country,
-    "from_country": names.from_country, "land": names.land, "language": names.language,
-    "nationality": names.nationality, "nationality.f": names.nationality_feminine,
+    **{f"{word}_country": partial(names.with_country, english=word) for word in COUNTRIES},
+    "land": names.land, "language": names.language, "nationality": names.nationality,
+    "nationality.f": partial(names.nationality, feminine=True),
     "a_nationality": names.a_nationality,
     "date": calendar.date, "day": calendar.day_month, "weekday_date": calendar.weekday_date,
     "nth": calendar.day_of_month, "month": calendar.month, "month_year": calendar.month_year,
@@ -90,7 +88,8 @@ SLOTS: dict[str, Callable[[Draw], Filling]] = {
     "long_time": partial(measures.attributive, kind="time"),
     "long_way": partial(measures.attributive, kind="distance"),
     "price": amounts.price, "small_price": partial(amounts.price, most=120),
-    "fortune": amounts.fortune, "millions": amounts.millions, "billions": amounts.billions,
+    "fortune": amounts.fortune, "millions": partial(amounts.large, scale=amounts.MILLION),
+    "billions": partial(amounts.large, scale=amounts.BILLION),
     "percent": amounts.percent, "rate": partial(amounts.percent, most=25),
     "percent_range": amounts.percent_range,
     "temperature": measures.temperature, "fever": measures.fever, "height": measures.height,
@@ -98,7 +97,8 @@ SLOTS: dict[str, Callable[[Draw], Filling]] = {
     "count": amounts.count, "few": partial(amounts.count, most=400),
     "count_words": amounts.small_count, "decimal": amounts.decimal, "negative": amounts.negative,
     "range": amounts.number_range, "multiple": amounts.multiple, "fraction": amounts.fraction,
-    "share": amounts.share, "ordinal": amounts.ordinal, "ordinal.f": amounts.ordinal_feminine,
+    "share": amounts.share, "ordinal": amounts.ordinal,
+    "ordinal.f": partial(amounts.ordinal, feminine=True),
     "age": amounts.age, "year_old": amounts.year_old,
     "child_age": partial(amounts.age, least=2, most=17),
     "score": amounts.score, "points": partial(amounts.score, most=118),
