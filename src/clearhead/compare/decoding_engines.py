@@ -3,7 +3,6 @@
 All translate with the weights of one of our models, which is exported for the other two.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,43 +92,29 @@ class CTranslate2:
         self.workers = workers
         parallel = f", {workers} batches in parallel" if workers > 1 else ""
         self.name = f"{CTRANSLATE2}, {precision}{parallel}"
-        self.source = _vocabulary(directory, "source")
-        self.ids = {piece: i for i, piece in enumerate(_vocabulary(directory, "target"))}
         # Its constructor sets OpenMP's thread count for the whole process, torch included.
         with kept_threads():
-            self.inner: Any = library("ctranslate2").Translator(
-                str(directory),
-                device="cpu",
-                compute_type=precision,
-                inter_threads=workers,
-                intra_threads=threads // workers,
+            self.inner: Any = library("clearhead.export.ctranslate2").Loaded(
+                directory, precision, workers, threads // workers
             )
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        self.eos_id = self.ids[config["eos_token"]]
 
     def translate(self, sources: Sequence[Ids], search: Search) -> list[Ids]:
         """As `Engine.translate`; CTranslate2 itself sorts by length and makes batches."""
-        pieces = [[self.source[i] for i in ids] for ids in sources]
+        pieces = [[self.inner.source[i] for i in ids] for ids in sources]
         if search.rows > 1 or self.workers > 1:
             return self._run(pieces, search)
         # One call per sentence: in use, the next sentence is not known before this one is done.
         return [self._run([sentence], search)[0] for sentence in pieces]
 
     def _run(self, pieces: list[list[str]], search: Search) -> list[Ids]:
-        results = self.inner.translate_batch(
+        results = self.inner.engine.translate_batch(
             pieces,
             beam_size=search.beam,
             max_decoding_length=search.limit,
             max_batch_size=search.rows,
             return_end_token=True,  # so that EOS counts in the length, as in our engines
         )
-        found = [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
-        return [before_eos(self.eos_id, ids) for ids in found]
-
-
-def _vocabulary(directory: Path, side: str) -> list[str]:
-    own, shared = directory / f"{side}_vocabulary.json", directory / "shared_vocabulary.json"
-    return list(json.loads((own if own.exists() else shared).read_text(encoding="utf-8")))
+        return [before_eos(self.inner.eos_id, self.inner.ids_of(result)) for result in results]
 
 
 def ctranslate2_engines(model: BenchmarkModel) -> Iterator[Engine]:

@@ -5,7 +5,7 @@ The JSON keeps every single measurement, so that tables can be made from it late
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -69,8 +69,13 @@ class Results:
 
 def write_json(results: Results, path: Path) -> None:
     """Save the results without loss."""
-    record = {"format_version": FORMAT_VERSION, **dataclasses.asdict(results)}
-    atomic_write(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    atomic_write(path, as_json(FORMAT_VERSION, dataclasses.asdict(results)))
+
+
+def as_json(version: int, content: Mapping[str, Any]) -> str:
+    """The text of a file of results: the version of its format, then its content."""
+    record = {"format_version": version, **content}
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> Results:

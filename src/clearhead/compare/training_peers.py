@@ -102,31 +102,11 @@ class Marian(nn.Module):
 
 
 def marian_config(config: TransformerConfig) -> Any:
-    """Our hyperparameters under Marian's names; ReLU as in the paper."""
-    return library("transformers").MarianConfig(
-        vocab_size=config.src_vocab_size,
-        decoder_vocab_size=config.tgt_vocab_size,
-        max_position_embeddings=max(config.src_seq_len, config.tgt_seq_len),
-        d_model=config.d_model,
-        encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers,
-        encoder_attention_heads=config.h,
-        decoder_attention_heads=config.h,
-        encoder_ffn_dim=config.d_ff,
-        decoder_ffn_dim=config.d_ff,
-        activation_function="relu",
-        dropout=config.dropout,
-        attention_dropout=config.dropout_of("attention"),
-        activation_dropout=config.dropout_of("activation"),
-        scale_embedding=True,
-        share_encoder_decoder_embeddings=config.tie_embeddings,
-        tie_word_embeddings=config.tie_embeddings,
-        pad_token_id=config.pad_id,
-        bos_token_id=config.bos_id,
-        eos_token_id=config.eos_id,
-        forced_eos_token_id=None,
-        decoder_start_token_id=config.bos_id,
-    )
+    """Our hyperparameters under Marian's names."""
+    tied = ("share_encoder_decoder_embeddings", "tie_word_embeddings")
+    sizes = library("clearhead.export.huggingface").sizes(config)
+    own = {"vocab_size": config.src_vocab_size} | dict.fromkeys(tied, config.tie_embeddings)
+    return library("transformers").MarianConfig(**sizes | own)
 
 
 class XTransformer(nn.Module):

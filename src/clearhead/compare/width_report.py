@@ -1,6 +1,7 @@
 """The report of `clearhead compare d-model`: conclusions, a plot and a table."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from clearhead import plot_style as style
-from clearhead.compare.results import format_number, markdown_table
+from clearhead.compare.results import as_json, format_number, markdown_table
 from clearhead.compare.rnn.findings import BLEU_MARGIN
-from clearhead.compare.width_study import Counts, Width, WidthResults
+from clearhead.compare.width_study import FORMAT_VERSION, Counts, Width, WidthResults
 from clearhead.explain.plots import Plot
 from clearhead.files import atomic_write
 
@@ -19,7 +20,7 @@ from clearhead.files import atomic_write
 def write(found: WidthResults, directory: Path) -> None:
     """Write report.md, numbers.json and width.png."""
     plot(found).save(directory / "width.png")
-    atomic_write(directory / "numbers.json", found.as_json())
+    atomic_write(directory / "numbers.json", as_json(FORMAT_VERSION, asdict(found)))
     atomic_write(directory / "report.md", "\n".join(_lines(found)) + "\n")
 
 

@@ -4,8 +4,6 @@ Translators of several widths are trained for the same time; parameters, FLOP an
 counted without running anything; published models of genomes show the widths of practice.
 """
 
-import dataclasses
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -120,11 +118,6 @@ class WidthResults:
     vocabulary: int
     widths: list[Width]
     genomics: list[Genomic]
-
-    def as_json(self) -> str:
-        """All values."""
-        record = {"format_version": FORMAT_VERSION, **dataclasses.asdict(self)}
-        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 def default_study() -> Study:

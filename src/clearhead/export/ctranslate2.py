@@ -119,25 +119,31 @@ def _array(tensor: Tensor) -> Any:
 class Loaded:
     """An exported directory in `ctranslate2.Translator`; implements `Engine`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, precision: str = "default", workers: int = 1, threads: int = 0
+    ) -> None:
         self.source = _vocabulary(directory, "source")
         target = _vocabulary(directory, "target")
         self.ids = {token: i for i, token in enumerate(target)}
         config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         self.eos_id = self.ids[config["eos_token"]]
         self.engine = ctranslate2.Translator(
-            str(directory), device="cpu", intra_threads=torch.get_num_threads()
+            str(directory),
+            device="cpu",
+            compute_type=precision,
+            inter_threads=workers,
+            intra_threads=threads or torch.get_num_threads(),
         )
 
     def translate(self, sources: Sequence[Ids], beam_size: int, limit: int) -> list[Ids]:
         """As `Engine.translate`."""
-        found = [self._ids(result) for result in self._run(sources, beam_size, limit)]
+        found = [self.ids_of(result) for result in self._run(sources, beam_size, limit)]
         return [ids[:-1] if ids[-1:] == [self.eos_id] else ids for ids in found]
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
         """As `Engine.greedy_logits`."""
         return [
-            (self._ids(result), torch.tensor(np.array([np.array(x) for x in result.logits[0]])))
+            (self.ids_of(result), torch.tensor(np.array([np.array(x) for x in result.logits[0]])))
             for result in self._run(sources, 1, limit, logits=True)
         ]
 
@@ -155,7 +161,8 @@ class Loaded:
             batch_type="tokens",
         )
 
-    def _ids(self, result: Any) -> Ids:
+    def ids_of(self, result: Any) -> Ids:
+        """The best translation of a result."""
         return [self.ids[token] for token in result.hypotheses[0]]
 
 

@@ -53,7 +53,7 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     """
     _check(model.config)
     config_class, model_class = (getattr(transformers, n) for n in ARCHITECTURES[model.config.norm])
-    theirs = model_class(config_class(**_sizes(model.config)))
+    theirs = model_class(config_class(**sizes(model.config)))
     theirs.load_state_dict(dict(transformers_weights(model)))
     theirs.generation_config = _search(model.config)
     with _without_progress_bars():
@@ -74,7 +74,8 @@ def _check(config: TransformerConfig) -> None:
         )
 
 
-def _sizes(config: TransformerConfig) -> dict[str, Any]:
+def sizes(config: TransformerConfig) -> dict[str, Any]:
+    """Our hyperparameters under the names of `transformers`; ReLU as in the paper."""
     return {
         "vocab_size": config.tgt_vocab_size,
         "decoder_vocab_size": config.tgt_vocab_size,

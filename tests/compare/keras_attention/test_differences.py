@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.keras_attention import (
     call_differences,
-    mask_differences,
     report,
     weight_differences,
 )
@@ -87,7 +86,7 @@ FORWARD = MultiHeadAttentionBlock.forward
 @pytest.mark.parametrize(
     ("measure", "forward", "before", "after"),
     [
-        (mask_differences.polarity, inverted_mask, "visible", "hidden"),
+        (call_differences.polarity, inverted_mask, "visible", "hidden"),
         (call_differences.order_of_arguments, swapped_arguments, "q, k, v", "q, v, k"),
         (
             call_differences.returned,
@@ -129,7 +128,7 @@ def test_a_cell_changes_with_torch(keras: Any, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_cell_changes_with_keras(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert weight_differences.layout().keras == "(d_model, h, d_k), (h, d_k, d_model)"
-    assert mask_differences.fully_masked().clearhead == "0"
+    assert call_differences.fully_masked().clearhead == "0"
     build = keras.layers.MultiHeadAttention.build
 
     def with_nonzero_bias(self: Any, *shapes: Any) -> None:

@@ -1,13 +1,12 @@
 """`clearhead compare keras`: what is equal and what differs, as text, Markdown or JSON."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
-from clearhead.compare.keras_attention import call_differences, mask_differences, weight_differences
+from clearhead.compare.keras_attention import call_differences, weight_differences
 from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.proofs import keras as proofs
 from clearhead.compare.proofs.verification import (
@@ -20,7 +19,7 @@ from clearhead.compare.proofs.verification import (
     run_proofs,
     text_rows,
 )
-from clearhead.compare.results import markdown_table
+from clearhead.compare.results import as_json, markdown_table
 from clearhead.compare.timing import keras_on
 
 EQUAL = "Equal with converted weights: the largest absolute difference of any element"
@@ -52,7 +51,6 @@ def compare_keras() -> Report:
 def differences(keras: Any) -> Iterator[Difference]:
     """Every row of the table."""
     yield from weight_differences.rows(keras)
-    yield from mask_differences.rows()
     yield from call_differences.rows(keras)
 
 
@@ -87,12 +85,11 @@ def _markdown(report: Report) -> Iterator[str]:
 
 def _json(report: Report) -> str:
     record = {
-        "format_version": FORMAT_VERSION,
         "versions": report.versions,
         "proofs": json_rows(report.results),
         "differences": [asdict(row) for row in report.differences],
     }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    return as_json(FORMAT_VERSION, record)
 
 
 def _versions(report: Report) -> str:

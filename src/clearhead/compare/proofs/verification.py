@@ -3,7 +3,6 @@
 Nothing heavy is imported before a peer's proofs are requested.
 """
 
-import json
 import math
 import time
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import torch
 
 from clearhead.compare.proofs.proof import Deviation, Proof
+from clearhead.compare.results import as_json
 from clearhead.compare.timing import EXTRA, Progress, describe_machine, is_installed, skipped
 from clearhead.errors import UserError
 
@@ -208,14 +208,13 @@ def markdown_rows(results: Iterable[Result]) -> Iterator[str]:
 
 def _json(found: Verification, machine: str) -> str:
     record = {
-        "format_version": FORMAT_VERSION,
         "machine": machine,
         "versions": found.versions,
         "left_out": found.remarks,
         "missed": found.missed,
         "proofs": json_rows(found.results),
     }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    return as_json(FORMAT_VERSION, record)
 
 
 def json_rows(results: Iterable[Result]) -> list[dict[str, Any]]:

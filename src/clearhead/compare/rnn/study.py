@@ -1,12 +1,10 @@
 """`clearhead compare rnn`: five experiments, and a report of them in Markdown and JSON."""
 
-import dataclasses
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from clearhead.compare.results import format_number, markdown_table
+from clearhead.compare.results import as_json, format_number, markdown_table
 from clearhead.compare.rnn import findings, training, translator
 from clearhead.compare.rnn.costs import measure_decoding_cost, measure_step_cost
 from clearhead.compare.rnn.long_range import RecallTask, gradient_by_distance, measure_recall
@@ -118,15 +116,9 @@ def write(found: findings.StudyResults, directory: Path) -> None:
     """Write report.md, numbers.json and the plots."""
     for name, plot in plots(found):
         plot.save(directory / f"{name}.png")
-    record = {
-        "format_version": FORMAT_VERSION,
-        **dataclasses.asdict(found),
-        "findings": [
-            {"winner": q.winner, "sentence": q.sentence()} for q in findings.questions(found)
-        ],
-    }
-    text = json.dumps(record, indent=1, ensure_ascii=False)
-    atomic_write(directory / "numbers.json", text + "\n")
+    answers = [{"winner": q.winner, "sentence": q.sentence()} for q in findings.questions(found)]
+    record = asdict(found) | {"findings": answers}
+    atomic_write(directory / "numbers.json", as_json(FORMAT_VERSION, record))
     atomic_write(directory / "report.md", as_markdown(found))
 
 
