@@ -2,8 +2,7 @@
 
 import pytest
 
-from clearhead.data.weighted_english import Measured
-from clearhead.data.weighted_grammar import Rules, WeightedGrammar
+from clearhead.data.weighted_english import Measured, Rules, WeightedGrammar
 
 
 @pytest.mark.parametrize(
