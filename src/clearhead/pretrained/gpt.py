@@ -4,7 +4,7 @@ from typing import Any
 
 from clearhead.models.gpt import Gpt, GptConfig
 from clearhead.pretrained.family import Family, Raw
-from clearhead.pretrained.table import STACKED, TRANSPOSED, Form, Row, Table, linear, norms, tensor
+from clearhead.pretrained.table import STACKED, TRANSPOSED, Form, Row, Table, linears, norms, tensor
 
 _THEIRS, _OURS = "transformer.h.{n}", "decoder.layers.{n}"
 
@@ -28,7 +28,7 @@ TABLE = Table(
         *_conv1d("attn.c_proj", "self_attention_block.w_o"),
         *_conv1d("mlp.c_fc", "feed_forward_block.linear_1"),
         *_conv1d("mlp.c_proj", "feed_forward_block.linear_2"),
-        *linear("classifier", "heads.token.linear"),
+        *linears({"classifier": "heads.token.linear"}),
         *norms(
             {
                 f"{_THEIRS}.ln_1": f"{_OURS}.residual_connections.0.norm",

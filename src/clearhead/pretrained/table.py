@@ -67,27 +67,22 @@ def tensor(theirs: str, ours: str, also: tuple[str, ...] = ()) -> Row:
     return Row(theirs, (ours,), also=also)
 
 
-def linear(theirs: str, ours: str) -> tuple[Row, Row]:
-    """A weight and a bias."""
-    return tensor(f"{theirs}.weight", f"{ours}.weight"), tensor(f"{theirs}.bias", f"{ours}.bias")
-
-
-def norm(theirs: str, ours: str) -> tuple[Row, Row]:
-    """A norm: weight and bias (gamma and beta in the oldest files) are our alpha and bias."""
-    return (
-        tensor(f"{theirs}.weight", f"{ours}.alpha", also=(f"{theirs}.gamma",)),
-        tensor(f"{theirs}.bias", f"{ours}.bias", also=(f"{theirs}.beta",)),
+def linears(pairs: dict[str, str]) -> tuple[Row, ...]:
+    """A weight and a bias for each pair of names."""
+    return tuple(
+        tensor(f"{theirs}.{kind}", f"{ours}.{kind}")
+        for theirs, ours in pairs.items()
+        for kind in ("weight", "bias")
     )
 
 
-def linears(pairs: dict[str, str]) -> tuple[Row, ...]:
-    """`linear` for several pairs of names."""
-    return tuple(row for theirs, ours in pairs.items() for row in linear(theirs, ours))
-
-
 def norms(pairs: dict[str, str]) -> tuple[Row, ...]:
-    """`norm` for several pairs of names."""
-    return tuple(row for theirs, ours in pairs.items() for row in norm(theirs, ours))
+    """Their weight and bias (gamma and beta in the oldest files) are our alpha and bias."""
+    return tuple(
+        tensor(f"{theirs}.{name}", f"{ours}.{own}", also=(f"{theirs}.{oldest}",))
+        for theirs, ours in pairs.items()
+        for name, own, oldest in (("weight", "alpha", "gamma"), ("bias", "bias", "beta"))
+    )
 
 
 @dataclass(frozen=True)
