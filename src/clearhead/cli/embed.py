@@ -5,15 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from clearhead.cli import streams
 from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
-from clearhead.cli.streams import (
-    check_file,
-    check_output,
-    named_texts,
-    or_stdout,
-    save,
-    warnings_on_stderr,
-)
 from clearhead.errors import UserError
 from clearhead.files import is_special
 
@@ -25,7 +18,7 @@ Output = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", help="A .npz or .tsv file, written completely or not at all.",
-        show_default="TSV to stdout", callback=or_stdout,
+        show_default="TSV to stdout", callback=streams.or_stdout,
     ),
 ]  # fmt: skip
 Format = Annotated[
@@ -66,23 +59,23 @@ def embed(
     from clearhead.pipelines.embedding import Embedder
     from clearhead.pipelines.embedding_files import writer_for
 
-    with warnings_on_stderr(quiet):
+    with streams.warnings_on_stderr(quiet):
         chosen = None if pooling == "auto" else pooling
         embedder = Embedder.from_pretrained(
             model, device, threads, precision, chosen, normalise, truncate, engine
         )
         pooled = embedder.settings.pooling != "none"
         write = writer_for(output, pooled, embedder.reader.tokenizer.piece)
-        found = embedder.stream(named_texts(file, format))
-        save(output, lambda sink: write(found, sink, embedder.width))
+        found = embedder.stream(streams.named_texts(file, format))
+        streams.save(output, lambda sink: write(found, sink, embedder.width))
 
 
 def _check(file: str, output: Path | None) -> None:
     """Refuse input and output that cannot be used, before torch is imported."""
-    check_file(file)
+    streams.check_file(file)
     if output is None:
         return
-    check_output(output)
+    streams.check_output(output)
     if output.suffix not in (".npz", ".tsv") and not is_special(output):
         raise UserError(
             f"cannot write {output}: unknown file extension; give a name with .npz or .tsv"

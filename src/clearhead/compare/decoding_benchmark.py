@@ -17,27 +17,9 @@ import torch
 from matplotlib.figure import Figure
 
 from clearhead import plot_style as style
-from clearhead.compare.decoding_engines import (
-    CLEARHEAD,
-    CTRANSLATE2,
-    GENERATE,
-    Engine,
-    Search,
-    ctranslate2_engines,
-    generate_engines,
-    own_engines,
-)
+from clearhead.compare import decoding_engines as peers
+from clearhead.compare import timing
 from clearhead.compare.results import Benchmark, Comparison, distinct
-from clearhead.compare.timing import (
-    Candidate,
-    Measurements,
-    Progress,
-    fastest,
-    is_installed,
-    measure,
-    select,
-    skipped,
-)
 from clearhead.compare.workloads import BenchmarkModel, Ids, first_token
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError
@@ -50,13 +32,13 @@ from clearhead.models import Transformer, TransformerConfig
 class Peer:
     """Engines that can be chosen with `--only`, and the package that they need."""
 
-    engines: Callable[[BenchmarkModel], Iterable[Engine]]
+    engines: Callable[[BenchmarkModel], Iterable[peers.Engine]]
     package: str
 
 
 PEERS = {
-    "ctranslate2": Peer(ctranslate2_engines, "ctranslate2"),
-    "transformers": Peer(generate_engines, "transformers"),
+    "ctranslate2": Peer(peers.ctranslate2_engines, "ctranslate2"),
+    "transformers": Peer(peers.generate_engines, "transformers"),
 }
 # Target speed-ups over CTranslate2's fastest configuration of the same precision, by
 # (rows, beam); and over transformers, by rows.
@@ -71,7 +53,7 @@ SOURCE_TOKENS = 16  # of `length`
 class TranslationRun:
     """An engine on all sentences; keeps the translations of its last run."""
 
-    def __init__(self, engine: Engine, sources: Sequence[Ids], search: Search) -> None:
+    def __init__(self, engine: peers.Engine, sources: Sequence[Ids], search: peers.Search) -> None:
         self.engine, self.sources, self.search = engine, sources, search
         self.found: list[Ids] = []
 
@@ -88,7 +70,7 @@ class TranslationRun:
 
 def collect_engines(
     model: BenchmarkModel, only: Sequence[str], kernels: str = ""
-) -> tuple[list[Engine], list[str]]:
+) -> tuple[list[peers.Engine], list[str]]:
     """All installed engines, ours first, and a remark for each one that is left out.
 
     `kernels` forces the instruction set of the native engine.
@@ -96,12 +78,12 @@ def collect_engines(
     Raises:
         UserError: a name in `only` or the instruction set is unknown.
     """
-    engines: list[Engine] = list(own_engines(model, kernels))
+    engines: list[peers.Engine] = list(peers.own_engines(model, kernels))
     remarks = []
-    for name in select(only, PEERS):
+    for name in timing.select(only, PEERS):
         peer = PEERS[name]
-        if not is_installed(peer.package):
-            remarks.append(skipped(name, peer.package))
+        if not timing.is_installed(peer.package):
+            remarks.append(timing.skipped(name, peer.package))
             continue
         try:
             engines.extend(peer.engines(model))
@@ -111,12 +93,12 @@ def collect_engines(
 
 
 def decoding_benchmarks(
-    engines: Sequence[Engine],
+    engines: Sequence[peers.Engine],
     model: BenchmarkModel,
     sources: Sequence[Ids],
     shapes: tuple[Sequence[int], Sequence[int]],
     rounds: int,
-    progress: Progress = print,
+    progress: timing.Progress = print,
 ) -> list[Benchmark]:
     """A benchmark for each combination of rows and beam size in `shapes`.
 
@@ -127,22 +109,22 @@ def decoding_benchmarks(
     for rows, beam in product(*shapes):
         sample = sources if rows > 1 else sources[::8]
         progress(f"batch {rows}, beam {beam}")
-        search = Search(beam, rows, limit)
+        search = peers.Search(beam, rows, limit)
         benchmarks.append(decoding_benchmark(engines, sample, search, rounds, progress))
     return benchmarks
 
 
 def decoding_benchmark(
-    engines: Iterable[Engine],
+    engines: Iterable[peers.Engine],
     sources: Sequence[Ids],
-    search: Search,
+    search: peers.Search,
     rounds: int,
-    progress: Progress = print,
+    progress: timing.Progress = print,
 ) -> Benchmark:
     """One batch size and beam size; notes give each engine's agreement with the first one."""
     runs = {engine.name: TranslationRun(engine, sources, search) for engine in engines}
-    candidates = [Candidate(name, run) for name, run in runs.items()]
-    found = measure(candidates, rounds, 1, progress=progress)
+    candidates = [timing.Candidate(name, run) for name, run in runs.items()]
+    found = timing.measure(candidates, rounds, 1, progress=progress)
     reference = next(iter(runs.values())).found
     notes = {name: run.agreement(reference) for name, run in runs.items()}
     method = "greedy" if search.beam == 1 else f"beam {search.beam}"
@@ -150,16 +132,16 @@ def decoding_benchmark(
     return Benchmark(title, "sentences/s", found, distinct(_comparisons(found, search)), notes)
 
 
-def _comparisons(found: Measurements, search: Search) -> Iterator[Comparison]:
+def _comparisons(found: timing.Measurements, search: peers.Search) -> Iterator[Comparison]:
     """Each precision against CTranslate2 in the same one; our fastest against transformers."""
     for precision, targets in TARGETS.items():
-        ours = f"{CLEARHEAD}, {precision}"
-        best = fastest(found, f"{CTRANSLATE2}, {precision}")
+        ours = f"{peers.CLEARHEAD}, {precision}"
+        best = timing.fastest(found, f"{peers.CTRANSLATE2}, {precision}")
         if ours in found and best:
             yield Comparison(ours, best, targets.get((search.rows, search.beam)))
-    champion = fastest(found, CLEARHEAD)
+    champion = timing.fastest(found, peers.CLEARHEAD)
     assert champion is not None
-    if best := fastest(found, GENERATE):
+    if best := timing.fastest(found, peers.GENERATE):
         yield Comparison(champion, best, GENERATE_TARGETS.get(search.rows))
 
 
@@ -186,7 +168,7 @@ def length_benchmark(
     lengths: Sequence[int],
     rows: int,
     rounds: int,
-    progress: Progress = print,
+    progress: timing.Progress = print,
 ) -> Benchmark:
     """Greedy translations of exactly these lengths, `rows` in parallel, random weights."""
     seq_len = max(config.src_seq_len, SOURCE_TOKENS)
@@ -196,10 +178,10 @@ def length_benchmark(
         model = accelerate(Transformer.from_config(config)).eval()
     source = [*[first_token(config)] * (SOURCE_TOKENS - 1), config.eos_id]
     candidates = [
-        Candidate(label(length), partial(_translate, model, [source] * rows, length))
+        timing.Candidate(label(length), partial(_translate, model, [source] * rows, length))
         for length in lengths
     ]
-    found = measure(candidates, rounds, 1, progress=progress)
+    found = timing.measure(candidates, rounds, 1, progress=progress)
     return Benchmark(f"Long translations, {rows} rows, greedy, float32", "tokens/s", found)
 
 
@@ -225,7 +207,7 @@ def _translate(model: Transformer, sources: list[list[int]], length: int) -> flo
     return float(len(sources) * length)
 
 
-def fit_cost(found: Measurements, lengths: Sequence[int]) -> Cost:
+def fit_cost(found: timing.Measurements, lengths: Sequence[int]) -> Cost:
     """The median round of each length, and the line through them."""
     microseconds = [1e6 * median(1 / one.rate for one in found[label(n)]) for n in lengths]
     slope, intercept = np.polyfit(lengths, microseconds, 1)

@@ -18,18 +18,8 @@ from statistics import median
 import torch
 from torch import nn
 
-from clearhead.compare import didactic
+from clearhead.compare import didactic, timing
 from clearhead.compare.results import Benchmark, Comparison, distinct
-from clearhead.compare.timing import (
-    Candidate,
-    Measurements,
-    Progress,
-    fastest,
-    is_installed,
-    measure,
-    select,
-    skipped,
-)
 from clearhead.compare.training_peers import Marian, TorchTransformer, XTransformer, peer_loss
 from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, EpochTask, TrainingTask
 from clearhead.data.batching import BatchPlan, TokenBatches
@@ -72,13 +62,13 @@ def native_precisions(device: torch.device) -> list[Precision]:
     return ["fp32", "bf16"] if multiplies_bfloat16(device) else ["fp32"]
 
 
-def own_candidates(task: TrainingTask) -> Iterator[Candidate]:
+def own_candidates(task: TrainingTask) -> Iterator[timing.Candidate]:
     """The step of `clearhead train` in every precision; on a GPU also compiled."""
     for precision in native_precisions(task.device):
         for compiled in (False, True) if task.device.type == "cuda" else (False,):
             trainer = make_trainer(task.config, task.batches(), task.device, precision, compiled)
             name = f"{CLEARHEAD}, {PRECISIONS[precision]}{', compiled' if compiled else ''}"
-            yield Candidate(name, partial(_own_step, trainer))
+            yield timing.Candidate(name, partial(_own_step, trainer))
 
 
 def _own_step(trainer: Trainer) -> float:
@@ -112,7 +102,7 @@ def peer_candidates(
     build: Callable[[TransformerConfig], nn.Module],
     task: TrainingTask,
     compiled: bool = False,
-) -> Iterator[Candidate]:
+) -> Iterator[timing.Candidate]:
     """A peer's step in float32 and, where it is faster, bfloat16 autocast.
 
     With `compiled`, torch.compile runs during the warm-up.
@@ -122,7 +112,7 @@ def peer_candidates(
         if compiled:
             model.compile(dynamic=False)
         full_name = f"{name}, {precision}{', compiled' if compiled else ''}"
-        yield Candidate(full_name, PlainStep(model, task, autocast=precision != "float32"))
+        yield timing.Candidate(full_name, PlainStep(model, task, autocast=precision != "float32"))
 
 
 @dataclass(frozen=True)
@@ -130,7 +120,7 @@ class Peer:
     """Candidates that can be chosen with `--only`; all their names begin with `prefix`."""
 
     prefix: str
-    candidates: Callable[[TrainingTask], Iterable[Candidate]]
+    candidates: Callable[[TrainingTask], Iterable[timing.Candidate]]
     package: str = "torch"
 
 
@@ -153,33 +143,33 @@ PEERS = {
 
 
 def training_benchmark(
-    task: TrainingTask, only: Sequence[str], rounds: int, progress: Progress = print
+    task: TrainingTask, only: Sequence[str], rounds: int, progress: timing.Progress = print
 ) -> tuple[Benchmark, list[str]]:
     """The benchmark, and a remark for every peer that is not installed.
 
     Raises:
         UserError: a name in `only` is unknown.
     """
-    names = select(only, PEERS)
-    absent = [name for name in names if not is_installed(PEERS[name].package)]
+    names = timing.select(only, PEERS)
+    absent = [name for name in names if not timing.is_installed(PEERS[name].package)]
     candidates = list(own_candidates(task))
     for name in names:
         if name not in absent:
             candidates.extend(PEERS[name].candidates(task))
-    found = measure(candidates, rounds, 2, task.synchronize, progress, untimed_runs=1)
+    found = timing.measure(candidates, rounds, 2, task.synchronize, progress, untimed_runs=1)
     benchmark = Benchmark(
         "One training step", "target tokens/s", found, distinct(_step_comparisons(found))
     )
-    return benchmark, [skipped(name, PEERS[name].package) for name in absent]
+    return benchmark, [timing.skipped(name, PEERS[name].package) for name in absent]
 
 
-def _step_comparisons(found: Measurements) -> Iterator[Comparison]:
+def _step_comparisons(found: timing.Measurements) -> Iterator[Comparison]:
     """Our fastest candidate against each peer's fastest, then float32 against float32."""
-    ours = fastest(found, CLEARHEAD)
+    ours = timing.fastest(found, CLEARHEAD)
     assert ours is not None
     targets = {TORCH: BEST_OF_TORCH, didactic.NAME: BASELINE}
     for prefix in dict.fromkeys(peer.prefix for peer in PEERS.values()):
-        if theirs := fastest(found, prefix):
+        if theirs := timing.fastest(found, prefix):
             yield Comparison(ours, theirs, targets.get(prefix))
     if (plain := f"{TORCH}, float32") in found:
         yield Comparison(ours, plain, FLOAT32_OF_TORCH)
@@ -187,19 +177,21 @@ def _step_comparisons(found: Measurements) -> Iterator[Comparison]:
 
 
 def epoch_benchmark(
-    task: EpochTask, seconds: float, rounds: int, progress: Progress = print
+    task: EpochTask, seconds: float, rounds: int, progress: timing.Progress = print
 ) -> tuple[Benchmark, list[str]]:
     """The benchmark, and remarks on the sample and on the duration of a whole epoch."""
     rows = max(1, task.batch_tokens // task.longest)
     loop = didactic.DidacticLoop(task.corpus, task.config, rows, task.longest)
-    candidates = [Candidate(DIDACTIC, partial(_run_for, seconds, loop.step))]
+    candidates = [timing.Candidate(DIDACTIC, partial(_run_for, seconds, loop.step))]
     batches = {}
     for precision in native_precisions(torch.device("cpu")):
         name = f"{CLEARHEAD}, token batches, {PRECISIONS[precision]}"
         batches[name] = _token_batches(task)
         trainer = make_trainer(task.config, batches[name], torch.device("cpu"), precision)
-        candidates.append(Candidate(name, partial(_run_for, seconds, partial(_own_step, trainer))))
-    found = measure(candidates, rounds, 1, progress=progress)
+        candidates.append(
+            timing.Candidate(name, partial(_run_for, seconds, partial(_own_step, trainer)))
+        )
+    found = timing.measure(candidates, rounds, 1, progress=progress)
     notes = {name: f"{100 * own.padding_share:.0f} % padding" for name, own in batches.items()}
     density = task.target_tokens / (len(task.corpus) * task.longest)
     notes[DIDACTIC] = f"{100 * (1 - density):.0f} % padding"
@@ -221,8 +213,8 @@ def _run_for(seconds: float, step: Callable[[], float]) -> float:
     return tokens
 
 
-def _epoch_comparisons(found: Measurements) -> list[Comparison]:
-    ours, plain = fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"
+def _epoch_comparisons(found: timing.Measurements) -> list[Comparison]:
+    ours, plain = timing.fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"
     assert ours is not None
     return [
         Comparison(ours, DIDACTIC, BASELINE),
@@ -230,7 +222,9 @@ def _epoch_comparisons(found: Measurements) -> list[Comparison]:
     ]
 
 
-def _epoch_remarks(task: EpochTask, found: Measurements, rows: int, seconds: float) -> list[str]:
+def _epoch_remarks(
+    task: EpochTask, found: timing.Measurements, rows: int, seconds: float
+) -> list[str]:
     times = "; ".join(
         f"{name} {median(task.target_tokens / one.rate for one in own):,.0f} s"
         for name, own in found.items()

@@ -12,16 +12,9 @@ from tempfile import TemporaryDirectory
 import torch
 
 from clearhead.blocks import decoder_mask, padding_mask
+from clearhead.compare.rnn import training
 from clearhead.compare.rnn.costs import activation_bytes, batch_of, train_step
 from clearhead.compare.rnn.findings import CurvePoint
-from clearhead.compare.rnn.training import (
-    GRAMMAR,
-    PEAK,
-    QUICK,
-    Experiment,
-    SimpleTrainer,
-    TranslationTask,
-)
 from clearhead.compare.rnn.translator import transformer_config
 from clearhead.compare.timing import Candidate, Machine, Progress, measure, median_rate
 from clearhead.compare.workloads import matrix_flop
@@ -79,7 +72,7 @@ class Study:
     """The extent of the measurements; `genomics` is the number of published models."""
 
     widths: list[int]
-    task: TranslationTask
+    task: training.TranslationTask
     shape: tuple[int, int]  # tokens per batch, tokens per sentence
     rounds: int
     text: int  # tokens that a model of genomes reads
@@ -122,13 +115,13 @@ class WidthResults:
 
 def default_study() -> Study:
     """About seven minutes on two cores."""
-    task = replace(GRAMMAR, seconds=60, evaluations=DOUBLING, batch_tokens=2048)
+    task = replace(training.GRAMMAR, seconds=60, evaluations=DOUBLING, batch_tokens=2048)
     return Study(list(WIDTHS), task, (1024, 16), 3, 512, len(GENOMICS))
 
 
 def quick_study() -> Study:
     """A few seconds; checks the pipeline, not the results."""
-    return Study([64, 128], replace(QUICK, seconds=0.3), (64, 8), 1, 512, 0)
+    return Study([64, 128], replace(training.QUICK, seconds=0.3), (64, 8), 1, 512, 0)
 
 
 def translator(d_model: int, vocabulary: int) -> TransformerConfig:
@@ -162,7 +155,7 @@ def _counts(parameters: int, flop: float) -> Counts:
 def run(study: Study, machine: Machine, progress: Progress) -> WidthResults:
     """Train every width for the same time, then count and measure."""
     with TemporaryDirectory() as folder:
-        experiment = Experiment(study.task, Path(folder))
+        experiment = training.Experiment(study.task, Path(folder))
         vocabulary = experiment.tokenizer.vocab_size
         curves = {width: _train(experiment, width, progress) for width in study.widths}
     progress("training speed")
@@ -186,13 +179,13 @@ def _model(width: int, vocabulary: int) -> Transformer:
         return Transformer.from_config(translator(width, vocabulary))
 
 
-def _train(experiment: Experiment, width: int, progress: Progress) -> list[CurvePoint]:
+def _train(experiment: training.Experiment, width: int, progress: Progress) -> list[CurvePoint]:
     progress(f"d_model {width} trains for {experiment.task.seconds:.0f} s")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         model = Transformer.from_config(translator(width, experiment.tokenizer.vocab_size))
         # Equation 3 of the paper: the learning rate is proportional to d_model^-0.5.
-        return experiment.train(model, PEAK * (NARROWEST / width) ** 0.5)
+        return experiment.train(model, training.PEAK * (NARROWEST / width) ** 0.5)
 
 
 def training_speed(
@@ -200,7 +193,7 @@ def training_speed(
 ) -> tuple[dict[int, float], dict[int, float]]:
     """For each width, target tokens per second and MB of activations in a training step."""
     batch = batch_of(translator(widths[0], vocabulary), *shape)
-    trainers = {width: SimpleTrainer(_model(width, vocabulary)) for width in widths}
+    trainers = {width: training.SimpleTrainer(_model(width, vocabulary)) for width in widths}
     candidates = [Candidate(str(w), partial(train_step, trainers[w], batch)) for w in widths]
     found = measure(candidates, rounds)
     speeds = {width: median_rate(found[str(width)]) for width in widths}

@@ -17,14 +17,7 @@ from clearhead.pretrained import load
 from clearhead.pretrained.new_heads import label_names
 from clearhead.training.classification_metrics import ConfusionMatrix
 from clearhead.training.finetuning_recipe import TextData, WordData
-from clearhead.training.tasks.classification import (
-    encode_texts,
-    encode_words,
-    read_texts,
-    read_words,
-    refuse_pairs,
-    score_spans,
-)
+from clearhead.training.tasks import classification as task
 from clearhead.training.tasks.finetuning_model import counted_pairs, predict
 from clearhead.training.tasks.labelled_examples import shortened
 
@@ -72,10 +65,10 @@ def evaluate_labelled(
     longest: int = getattr(model.config, "seq_len", 0)
     if "sequence" in heads:
         data = columns if isinstance(columns, TextData) else TextData()
-        refuse_pairs(data, tokenizer)
-        texts = read_texts(data, spec)
+        task.refuse_pairs(data, tokenizer)
+        texts = task.read_texts(data, spec)
         check_labels(texts, labels)
-        examples = shortened(encode_texts(texts, labels, tokenizer), longest)
+        examples = shortened(task.encode_texts(texts, labels, tokenizer), longest)
         predicted, loss = predict(model, "sequence", examples)
         return LabelEvaluation(
             ConfusionMatrix.of(labels, *counted_pairs(examples, predicted)), loss, None
@@ -85,12 +78,12 @@ def evaluate_labelled(
             f"{directory} has no classifier; fine-tune it first: clearhead train classification or "
             "clearhead train tagging"
         )
-    words = read_words(columns if isinstance(columns, WordData) else WordData(), spec)
+    words = task.read_words(columns if isinstance(columns, WordData) else WordData(), spec)
     check_labels(words, labels)
-    examples = shortened(encode_words(words, labels, tokenizer), longest)
+    examples = shortened(task.encode_words(words, labels, tokenizer), longest)
     predicted, loss = predict(model, "token", examples)
     found = ConfusionMatrix.of(labels, *counted_pairs(examples, predicted))
-    return LabelEvaluation(found, loss, score_spans(words, predicted, labels, tokenizer))
+    return LabelEvaluation(found, loss, task.score_spans(words, predicted, labels, tokenizer))
 
 
 Floats = NDArray[np.float64]

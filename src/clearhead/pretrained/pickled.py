@@ -11,19 +11,11 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.pretrained.files import (
-    CONFIG,
-    FILES,
-    PICKLED,
-    TOKENIZER,
-    directory_of,
-    parts_of,
-    read_json,
-)
+from clearhead.pretrained import files
 from clearhead.pretrained.loading import family_of, model_of
 from clearhead.pretrained.saving import save_pretrained
 
-BESIDE = ("generation_config.json", *TOKENIZER)
+BESIDE = ("generation_config.json", *files.TOKENIZER)
 
 
 def convert(source: str | Path, output: Path) -> int:
@@ -34,9 +26,9 @@ def convert(source: str | Path, output: Path) -> int:
     Raises:
         UserError: there is no pickle, it contains more than tensors, or they do not fit.
     """
-    directory = directory_of(source, (*FILES, "pytorch_model*.bin", PICKLED[1]))
-    raw = read_json(directory / CONFIG)
-    family = family_of(raw, str(directory / CONFIG))
+    directory = files.directory_of(source, (*files.FILES, "pytorch_model*.bin", files.PICKLED[1]))
+    raw = files.read_json(directory / files.CONFIG)
+    family = family_of(raw, str(directory / files.CONFIG))
     tensors = read_pickled(directory)
     model = model_of(family, raw, tensors, str(directory), dtype=None)
     save_pretrained(model, output)
@@ -48,12 +40,12 @@ def convert(source: str | Path, output: Path) -> int:
 
 def read_pickled(directory: Path) -> dict[str, Tensor]:
     """All tensors of pytorch_model.bin, or of the files that its index names."""
-    single, index = (directory / name for name in PICKLED)
+    single, index = (directory / name for name in files.PICKLED)
     if not single.exists() and not index.exists():
         raise UserError(
             f"{directory} holds no {single.name}; what is there as safetensors needs no conversion"
         )
-    names = [single.name] if single.exists() else sorted(set(parts_of(index).values()))
+    names = [single.name] if single.exists() else sorted(set(files.parts_of(index).values()))
     return {name: t for part in names for name, t in _read(directory / part).items()}
 
 

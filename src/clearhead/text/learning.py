@@ -10,14 +10,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
-from clearhead.text.fast_tokenizer import (
-    BERT_SPECIAL,
-    GPT_SPECIAL,
-    FastTokenizer,
-    add_special_tokens,
-    byte_level_engine,
-    wordpiece_engine,
-)
+from clearhead.text import fast_tokenizer as fast
 from clearhead.text.inputs import without_lone_surrogates
 from clearhead.text.tokenizer import common_characters
 
@@ -26,13 +19,13 @@ _ALPHABET = 1000
 _CASED = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
 
 
-def learn_byte_level(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
+def learn_byte_level(texts: Iterable[str], vocab_size: int) -> fast.FastTokenizer:
     """GPT-2's: byte-pair encoding over bytes, lossless, with the EOS token as its special token.
 
     Raises:
         UserError: `vocab_size` is less than the 256 bytes need, or more than can be learned.
     """
-    engine = byte_level_engine(models.BPE())
+    engine = fast.byte_level_engine(models.BPE())
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     _check_not_too_small(
         vocab_size, len(alphabet) + 1, f"the {len(alphabet)} bytes and the EOS token"
@@ -41,22 +34,22 @@ def learn_byte_level(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
         vocab_size=vocab_size,
         min_frequency=2,
         initial_alphabet=sorted(alphabet),
-        special_tokens=[GPT_SPECIAL["eos"]],
+        special_tokens=[fast.GPT_SPECIAL["eos"]],
         show_progress=False,
     )
     engine.train_from_iterator(map(without_lone_surrogates, texts), trainer)
     _check_not_too_large(vocab_size, engine)
-    return FastTokenizer(engine, GPT_SPECIAL)
+    return fast.FastTokenizer(engine, fast.GPT_SPECIAL)
 
 
-def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
+def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> fast.FastTokenizer:
     """BERT's: words and pieces of words (##ing), case-sensitive; `texts` is read twice.
 
     Raises:
         UserError: `vocab_size` is less than the text's characters need, or more than can be
             learned from it.
     """
-    special = list(BERT_SPECIAL.values())
+    special = list(fast.BERT_SPECIAL.values())
     alphabet = _visible(common_characters(texts))[:_ALPHABET]
     # Each character may begin or continue a word. The trainer would number these at random, and
     # break ties by number; given as special tokens, they keep their order.
@@ -69,13 +62,13 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> FastTokenizer:
         special_tokens=fixed,
         show_progress=False,
     )
-    unknown = BERT_SPECIAL["unk"]
-    learner = wordpiece_engine(models.WordPiece(unk_token=unknown), _CASED)
+    unknown = fast.BERT_SPECIAL["unk"]
+    learner = fast.wordpiece_engine(models.WordPiece(unk_token=unknown), _CASED)
     learner.train_from_iterator(map(without_lone_surrogates, texts), trainer)
     _check_not_too_large(vocab_size, learner)
     model = models.WordPiece(learner.get_vocab(), unk_token=unknown)
-    engine = add_special_tokens(wordpiece_engine(model, _CASED), BERT_SPECIAL)
-    return FastTokenizer(engine, BERT_SPECIAL)
+    engine = fast.add_special_tokens(fast.wordpiece_engine(model, _CASED), fast.BERT_SPECIAL)
+    return fast.FastTokenizer(engine, fast.BERT_SPECIAL)
 
 
 def save_older_layout(directory: Path) -> None:

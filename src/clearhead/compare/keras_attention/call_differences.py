@@ -8,38 +8,22 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask
+from clearhead.compare.keras_attention import difference as d
 from clearhead.compare.keras_attention.conversion import to_keras, to_torch
-from clearhead.compare.keras_attention.difference import (
-    BATCH,
-    D_MODEL,
-    KEY,
-    QUERY,
-    REFUSALS,
-    Difference,
-    H,
-    Layers,
-    close,
-    default,
-    equal_layers,
-    inputs,
-    named,
-    new_torch_and_ours,
-    outcome,
-)
 
 # Plausible shapes of a mask, each with its meaning as (batch, h, query, key).
 SHAPES = {
-    (QUERY, KEY): (1, 1, QUERY, KEY),
-    (BATCH, KEY): (BATCH, 1, 1, KEY),
-    (BATCH, QUERY, KEY): (BATCH, 1, QUERY, KEY),
-    (BATCH * H, QUERY, KEY): (BATCH, H, QUERY, KEY),
-    (BATCH, 1, 1, KEY): (BATCH, 1, 1, KEY),
-    (BATCH, 1, QUERY, KEY): (BATCH, 1, QUERY, KEY),
-    (BATCH, H, QUERY, KEY): (BATCH, H, QUERY, KEY),
+    (d.QUERY, d.KEY): (1, 1, d.QUERY, d.KEY),
+    (d.BATCH, d.KEY): (d.BATCH, 1, 1, d.KEY),
+    (d.BATCH, d.QUERY, d.KEY): (d.BATCH, 1, d.QUERY, d.KEY),
+    (d.BATCH * d.H, d.QUERY, d.KEY): (d.BATCH, d.H, d.QUERY, d.KEY),
+    (d.BATCH, 1, 1, d.KEY): (d.BATCH, 1, 1, d.KEY),
+    (d.BATCH, 1, d.QUERY, d.KEY): (d.BATCH, 1, d.QUERY, d.KEY),
+    (d.BATCH, d.H, d.QUERY, d.KEY): (d.BATCH, d.H, d.QUERY, d.KEY),
 }
 
 
-def rows(keras: Any) -> Iterator[Difference]:
+def rows(keras: Any) -> Iterator[d.Difference]:
     """All rows, computed now."""
     yield polarity()
     yield shapes()
@@ -55,32 +39,32 @@ def rows(keras: Any) -> Iterator[Difference]:
     yield float64()
 
 
-def polarity() -> Difference:
+def polarity() -> d.Difference:
     """True at the first key only: is that key the visible one, or the hidden one?"""
-    layers, (q, k, v) = equal_layers(), inputs()
-    mask = torch.zeros(BATCH, QUERY, KEY, dtype=torch.bool)
+    layers, (q, k, v) = d.equal_layers(), d.inputs()
+    mask = torch.zeros(d.BATCH, d.QUERY, d.KEY, dtype=torch.bool)
     mask[..., 0] = True
     layers.ours.keep_attention_scores = True
     layers.ours(q, k, v, mask[:, None])
     _, in_keras = layers.keras(
         query=q, key=k, value=v, attention_mask=mask, return_attention_scores=True
     )
-    _, in_torch = layers.torch(q, k, v, attn_mask=mask.repeat_interleave(H, 0))
+    _, in_torch = layers.torch(q, k, v, attn_mask=mask.repeat_interleave(d.H, 0))
     assert layers.ours.attention_scores is not None
     cells = [
         "visible" if bool((weights[..., 0] > 0.99).all()) else "hidden"
         for weights in (in_keras, in_torch, layers.ours.attention_scores)
     ]
-    return Difference.of(
+    return d.Difference.of(
         "True in a mask", cells,
         "invert the mask, ~mask, for nn.MultiheadAttention "
         "(F.scaled_dot_product_attention has our convention)",
     )  # fmt: skip
 
 
-def shapes() -> Difference:
+def shapes() -> d.Difference:
     """Accepted, and interpreted as intended."""
-    layers, given = equal_layers(), inputs()
+    layers, given = d.equal_layers(), d.inputs()
     accepted: dict[str, list[str]] = {"keras": [], "torch": [], "ours": []}
     for shape, meaning in SHAPES.items():
         mask = torch.rand(shape) < 0.5
@@ -88,8 +72,8 @@ def shapes() -> Difference:
         expected = layers.ours(*given, mask.view(meaning))
         for name in accepted:
             if _interprets(layers, name, given, mask, expected):
-                accepted[name].append(named(mask))
-    return Difference.of(
+                accepted[name].append(d.named(mask))
+    return d.Difference.of(
         "accepted shapes of a mask",
         [", ".join(names) for names in accepted.values()],
         "with an axis for heads, (batch, 1, query, key), a mask means the same in Keras and here",
@@ -97,7 +81,7 @@ def shapes() -> Difference:
 
 
 def _interprets(
-    layers: Layers, name: str, given: list[Tensor], mask: Tensor, expected: Tensor
+    layers: d.Layers, name: str, given: list[Tensor], mask: Tensor, expected: Tensor
 ) -> bool:
     q, k, v = given
     try:
@@ -107,19 +91,19 @@ def _interprets(
             output = layers.torch(q, k, v, attn_mask=~mask, need_weights=False)[0]
         else:
             output = layers.ours(q, k, v, mask)
-    except REFUSALS:
+    except d.REFUSALS:
         return False
-    return close(output, expected)
+    return d.close(output, expected)
 
 
-def padding() -> Difference:
+def padding() -> d.Difference:
     """A mask of real tokens, (batch, key), as a tokenizer returns it."""
-    layers, (q, k, v) = equal_layers(), inputs()
-    tokens = torch.arange(KEY) < torch.tensor([KEY, 2, 4])[:, None]
+    layers, (q, k, v) = d.equal_layers(), d.inputs()
+    tokens = torch.arange(d.KEY) < torch.tensor([d.KEY, 2, 4])[:, None]
     expected = layers.ours(q, k, v, tokens[:, None, None])
     in_keras = layers.keras(query=q, key=k, value=v, attention_mask=tokens[:, None])
     in_torch, _ = layers.torch(q, k, v, key_padding_mask=~tokens)
-    return Difference(
+    return d.Difference(
         "a padding mask, (batch, key)",
         f"attention_mask=tokens[:, None]: {_same(in_keras, expected)}",
         f"key_padding_mask=~tokens: {_same(in_torch, expected)}",
@@ -128,15 +112,15 @@ def padding() -> Difference:
     )
 
 
-def causal() -> Difference:
+def causal() -> d.Difference:
     """A causal mask."""
-    layers, (x, _, _) = equal_layers(), inputs()
-    mask = look_ahead_mask(QUERY)
+    layers, (x, _, _) = d.equal_layers(), d.inputs()
+    mask = look_ahead_mask(d.QUERY)
     expected = layers.ours(x, x, x, mask)
     in_keras = layers.keras(x, x, use_causal_mask=True)
     in_torch, _ = layers.torch(x, x, x, attn_mask=~mask[0, 0], is_causal=True)
-    alone = outcome(lambda: layers.torch(x, x, x, is_causal=True))
-    return Difference(
+    alone = d.outcome(lambda: layers.torch(x, x, x, is_causal=True))
+    return d.Difference(
         "a causal mask",
         f"use_causal_mask=True: {_same(in_keras, expected)}",
         f"is_causal=True alone: {alone}; with attn_mask: {_same(in_torch, expected)}",
@@ -146,13 +130,13 @@ def causal() -> Difference:
 
 
 def _same(output: Tensor, expected: Tensor) -> str:
-    return "equal" if close(output, expected) else "another result"
+    return "equal" if d.close(output, expected) else "another result"
 
 
-def fully_masked() -> Difference:
+def fully_masked() -> d.Difference:
     """One query of one sentence has no visible key; there are no biases that hide the effect."""
-    layers, (q, k, v) = equal_layers(bias=False), inputs()
-    mask = torch.ones(BATCH, QUERY, KEY, dtype=torch.bool)
+    layers, (q, k, v) = d.equal_layers(bias=False), d.inputs()
+    mask = torch.ones(d.BATCH, d.QUERY, d.KEY, dtype=torch.bool)
     mask[1, 2] = False
     mean = layers.ours.w_o(layers.ours.w_v(v).mean(dim=1))[1]
 
@@ -160,16 +144,16 @@ def fully_masked() -> Difference:
         row = output[1, 2].detach()
         kinds = {
             "NaN": bool(row.isnan().any()),
-            "0": close(row, torch.zeros(D_MODEL)),
-            "the mean of all values": close(row, mean),
+            "0": d.close(row, torch.zeros(d.D_MODEL)),
+            "the mean of all values": d.close(row, mean),
         }
         return next((name for name, is_it in kinds.items() if is_it), "another value")
 
     fused = layers.keras(query=q, key=k, value=v, attention_mask=mask)
     unfused, _ = layers.keras(query=q, key=k, value=v, attention_mask=mask,
                               return_attention_scores=True)  # fmt: skip
-    hidden = ~mask.repeat_interleave(H, 0)
-    return Difference(
+    hidden = ~mask.repeat_interleave(d.H, 0)
+    return d.Difference(
         "the output of a query without any visible key",
         f"{describe(fused)}; if scores are requested, {describe(unfused)}",
         f"{describe(layers.torch(q, k, v, attn_mask=hidden)[0])}; without need_weights, "
@@ -179,30 +163,30 @@ def fully_masked() -> Difference:
     )
 
 
-def order_of_arguments() -> Difference:
+def order_of_arguments() -> d.Difference:
     """The first three parameters."""
-    layers = equal_layers()
+    layers = d.equal_layers()
     calls = (layers.keras.call, layers.torch.forward, layers.ours.forward)
-    return Difference.of(
+    return d.Difference.of(
         "the first three arguments of a call",
         [", ".join(list(inspect.signature(call).parameters)[:3]) for call in calls],
         "keys and values have one shape, so the wrong order raises nothing: name them",
     )
 
 
-def order_of_axes(keras: Any) -> Difference:
+def order_of_axes(keras: Any) -> d.Difference:
     """Change one token of the input, and find the axis along which other outputs change."""
-    x = torch.randn(BATCH, QUERY, D_MODEL)
+    x = torch.randn(d.BATCH, d.QUERY, d.D_MODEL)
     changed = x.clone()
     changed[0, 0] += 1
-    layer = keras.layers.MultiHeadAttention(H, 7)
-    theirs, ours = new_torch_and_ours()
+    layer = keras.layers.MultiHeadAttention(d.H, 7)
+    theirs, ours = d.new_torch_and_ours()
 
     def axes(before: Tensor, after: Tensor) -> str:
         along_second = bool((before[0, 1] != after[0, 1]).any())
         return "(batch, seq, d_model)" if along_second else "(seq, batch, d_model)"
 
-    return Difference(
+    return d.Difference(
         "the axes of an input, by default",
         axes(layer(x, x), layer(changed, changed)),
         axes(theirs(x, x, x)[0], theirs(changed, changed, changed)[0]),
@@ -211,16 +195,16 @@ def order_of_axes(keras: Any) -> Difference:
     )
 
 
-def returned() -> Difference:
+def returned() -> d.Difference:
     """The result of a call without options."""
-    layers, (q, k, v) = equal_layers(), inputs()
+    layers, (q, k, v) = d.equal_layers(), d.inputs()
 
     def describe(result: Any) -> str:
         if isinstance(result, tuple):
-            return f"a pair: {', '.join(map(named, result))}"
-        return f"a tensor: {named(result)}"
+            return f"a pair: {', '.join(map(d.named, result))}"
+        return f"a tensor: {d.named(result)}"
 
-    return Difference(
+    return d.Difference(
         "what a call returns",
         describe(layers.keras(query=q, key=k, value=v)),
         describe(layers.torch(q, k, v)),
@@ -229,26 +213,27 @@ def returned() -> Difference:
     )
 
 
-def scores() -> Difference:
+def scores() -> d.Difference:
     """The attention weights, requested in the simplest way."""
-    layers, (q, k, v) = equal_layers(), inputs()
+    layers, (q, k, v) = d.equal_layers(), d.inputs()
     _, in_keras = layers.keras(query=q, key=k, value=v, return_attention_scores=True)
     _, in_torch = layers.torch(q, k, v)
     _, per_head = layers.torch(q, k, v, average_attn_weights=False)
     layers.ours.keep_attention_scores = True
     layers.ours(q, k, v)
-    return Difference(
+    return d.Difference(
         "attention weights, on request",
-        f"return_attention_scores=True: {named(in_keras)}",
-        f"the mean over heads, {named(in_torch)}; average_attn_weights=False: {named(per_head)}",
-        f"keep_attention_scores = True: {named(layers.ours.attention_scores)}",
+        f"return_attention_scores=True: {d.named(in_keras)}",
+        f"the mean over heads, {d.named(in_torch)}; "
+        f"average_attn_weights=False: {d.named(per_head)}",
+        f"keep_attention_scores = True: {d.named(layers.ours.attention_scores)}",
         "a plot of torch's default shows the mean of all heads, not a head",
     )
 
 
-def scores_under_dropout() -> Difference:
+def scores_under_dropout() -> d.Difference:
     """In training, with half of the weights dropped."""
-    layers, (q, k, v) = equal_layers(dropout=0.5), inputs()
+    layers, (q, k, v) = d.equal_layers(dropout=0.5), d.inputs()
     _, in_keras = layers.keras(query=q, key=k, value=v, return_attention_scores=True, training=True)
     _, in_torch = layers.torch.train()(q, k, v, average_attn_weights=False)
     layers.ours.train().keep_attention_scores = True
@@ -260,37 +245,37 @@ def scores_under_dropout() -> Difference:
             return "before dropout: each row sums to 1"
         return "after dropout: rows do not sum to 1"
 
-    return Difference.of(
+    return d.Difference.of(
         "attention weights in training, dropout 0.5",
         map(sums, (in_keras, in_torch, layers.ours.attention_scores)),
         "inspect torch's weights in eval() only",
     )
 
 
-def dropout(keras: Any) -> Difference:
+def dropout(keras: Any) -> d.Difference:
     """Whether two calls of a new module differ."""
-    layers, (q, k, v) = equal_layers(dropout=0.5), inputs()
+    layers, (q, k, v) = d.equal_layers(dropout=0.5), d.inputs()
 
     def active(one: Tensor, other: Tensor) -> str:
         return "off until training=True" if torch.equal(one, other) else "on until eval()"
 
     layer, theirs, ours = layers.keras, layers.torch, layers.ours
-    return Difference(
+    return d.Difference(
         "dropout by default, and in a new module that is called",
-        f"{default(keras.layers.MultiHeadAttention, 'dropout')}, "
+        f"{d.default(keras.layers.MultiHeadAttention, 'dropout')}, "
         f"{active(layer(query=q, key=k, value=v), layer(query=q, key=k, value=v))}",
-        f"{default(nn.MultiheadAttention, 'dropout')}, "
+        f"{d.default(nn.MultiheadAttention, 'dropout')}, "
         f"{active(theirs(q, k, v)[0], theirs(q, k, v)[0])}",
-        f"{default(MultiHeadAttentionBlock, 'dropout')}, {active(ours(q, k, v), ours(q, k, v))}",
+        f"{d.default(MultiHeadAttentionBlock, 'dropout')}, {active(ours(q, k, v), ours(q, k, v))}",
         "before you compare outputs, call eval() on torch's modules and ours",
     )
 
 
-def float64() -> Difference:
+def float64() -> d.Difference:
     """The error of a float64 call, measured against the unfused float64 computation."""
-    ours = MultiHeadAttentionBlock(D_MODEL, H, 0.0).double()
+    ours = MultiHeadAttentionBlock(d.D_MODEL, d.H, 0.0).double()
     layer, theirs = to_keras(ours), to_torch(ours)
-    q, k, v = (x.double() for x in inputs())
+    q, k, v = (x.double() for x in d.inputs())
     expected = ours(q, k, v).detach()
 
     def precision(output: Tensor) -> str:
@@ -298,7 +283,7 @@ def float64() -> Difference:
         return f"{'float64' if error < 1e-10 else 'float32'} inside (off by {error:.0e})"
 
     unfused, _ = layer(query=q, key=k, value=v, return_attention_scores=True)
-    return Difference(
+    return d.Difference(
         "a module in float64, scores not requested",
         f"{precision(layer(query=q, key=k, value=v))}; with scores, {precision(unfused)}",
         precision(theirs(q, k, v, need_weights=False)[0]),

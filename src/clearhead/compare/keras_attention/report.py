@@ -9,16 +9,7 @@ import torch
 from clearhead.compare.keras_attention import call_differences, weight_differences
 from clearhead.compare.keras_attention.difference import Difference
 from clearhead.compare.proofs import keras as proofs
-from clearhead.compare.proofs.verification import (
-    FORMAT_VERSION,
-    SEED,
-    Format,
-    Result,
-    json_rows,
-    markdown_rows,
-    run_proofs,
-    text_rows,
-)
+from clearhead.compare.proofs import verification
 from clearhead.compare.results import as_json, markdown_table
 from clearhead.compare.timing import keras_on
 
@@ -31,7 +22,7 @@ class Report:
     """The versions, the results of the proofs, and the differing conventions."""
 
     versions: dict[str, str]
-    results: list[Result]
+    results: list[verification.Result]
     differences: list[Difference]
 
 
@@ -42,9 +33,9 @@ def compare_keras() -> Report:
         UserError: Keras is not installed, or was already imported with another backend.
     """
     with keras_on("cpu") as keras, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+        torch.manual_seed(verification.SEED)
         versions = {"keras": keras.__version__, "torch": str(torch.__version__)}
-        results = list(run_proofs("keras", proofs.proofs()))
+        results = list(verification.run_proofs("keras", proofs.proofs()))
         return Report(versions, results, list(differences(keras)))
 
 
@@ -54,7 +45,7 @@ def differences(keras: Any) -> Iterator[Difference]:
     yield from call_differences.rows(keras)
 
 
-def show(report: Report, format: Format) -> str:
+def show(report: Report, format: verification.Format) -> str:
     """The report in this format."""
     if format == "json":
         return _json(report)
@@ -63,7 +54,7 @@ def show(report: Report, format: Format) -> str:
 
 def _text(report: Report) -> Iterator[str]:
     yield f"{EQUAL} (outputs, gradients).\n"
-    yield from text_rows(report.results)
+    yield from verification.text_rows(report.results)
     yield f"\n{DIFFERENT}."
     for row in report.differences:
         yield f"\n{row.topic}"
@@ -76,7 +67,7 @@ def _text(report: Report) -> Iterator[str]:
 
 def _markdown(report: Report) -> Iterator[str]:
     yield f"{EQUAL}.\n"
-    yield from markdown_rows(report.results)
+    yield from verification.markdown_rows(report.results)
     yield f"\n{DIFFERENT}.\n"
     rows = [[row.topic, row.keras, row.torch, row.clearhead, row.so] for row in report.differences]
     yield from markdown_table(["", "Keras", "torch.nn", "clearhead", "so"], rows, align="left")
@@ -86,10 +77,10 @@ def _markdown(report: Report) -> Iterator[str]:
 def _json(report: Report) -> str:
     record = {
         "versions": report.versions,
-        "proofs": json_rows(report.results),
+        "proofs": verification.json_rows(report.results),
         "differences": [asdict(row) for row in report.differences],
     }
-    return as_json(FORMAT_VERSION, record)
+    return as_json(verification.FORMAT_VERSION, record)
 
 
 def _versions(report: Report) -> str:

@@ -8,25 +8,13 @@ import torch
 from torch import nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
-from clearhead.compare.keras_attention.difference import (
-    BATCH,
-    D_MODEL,
-    KEY,
-    QUERY,
-    Difference,
-    H,
-    default,
-    equal_layers,
-    named,
-    new_torch_and_ours,
-    outcome,
-)
+from clearhead.compare.keras_attention import difference as d
 from clearhead.models import count_parameters
 
 WIDTH, HEADS = 64, (1, 2, 4, 8)  # of the parameter counts
 
 
-def rows(keras: Any) -> Iterator[Difference]:
+def rows(keras: Any) -> Iterator[d.Difference]:
     """All rows, computed now."""
     yield key_dim(keras)
     yield parameters_by_heads(keras)
@@ -45,12 +33,12 @@ def _built(keras: Any, heads: int, key_dim: int, width: int) -> Any:
     return layer
 
 
-def key_dim(keras: Any) -> Difference:
+def key_dim(keras: Any) -> d.Difference:
     """The size given to the constructor: of one head or of all."""
-    kernel = _built(keras, H, D_MODEL, D_MODEL).query_dense.kernel.shape
-    theirs, ours = new_torch_and_ours()
-    return Difference(
-        f"the width that you give, here {D_MODEL} with {H} heads",
+    kernel = _built(keras, d.H, d.D_MODEL, d.D_MODEL).query_dense.kernel.shape
+    theirs, ours = d.new_torch_and_ours()
+    return d.Difference(
+        f"the width that you give, here {d.D_MODEL} with {d.H} heads",
         f"key_dim, of each head: {kernel[1]} × {kernel[2]} = {math.prod(kernel[1:])} inside",
         f"embed_dim, of all heads: {theirs.num_heads} × {theirs.head_dim} = "
         f"{theirs.num_heads * theirs.head_dim} inside",
@@ -59,7 +47,7 @@ def key_dim(keras: Any) -> Difference:
     )
 
 
-def parameters_by_heads(keras: Any) -> Difference:
+def parameters_by_heads(keras: Any) -> d.Difference:
     """The number of parameters as the number of heads grows."""
     return _parameters(
         f"parameters with {' → '.join(map(str, HEADS))} heads, the size given being {WIDTH}",
@@ -68,7 +56,7 @@ def parameters_by_heads(keras: Any) -> Difference:
     )
 
 
-def parameters_of_the_paper(keras: Any) -> Difference:
+def parameters_of_the_paper(keras: Any) -> d.Difference:
     """The same with key_dim divided by the number of heads."""
     return _parameters(
         f"the same with Keras' key_dim = {WIDTH} // num_heads",
@@ -77,43 +65,43 @@ def parameters_of_the_paper(keras: Any) -> Difference:
     )
 
 
-def _parameters(topic: str, in_keras: list[int], so: str) -> Difference:
+def _parameters(topic: str, in_keras: list[int], so: str) -> d.Difference:
     in_torch = [count_parameters(nn.MultiheadAttention(WIDTH, h)) for h in HEADS]
     in_ours = [count_parameters(MultiHeadAttentionBlock(WIDTH, h, 0.0)) for h in HEADS]
     cells = [" → ".join(f"{count:,}" for count in c) for c in (in_keras, in_torch, in_ours)]
-    return Difference.of(topic, cells, so)
+    return d.Difference.of(topic, cells, so)
 
 
-def indivisible_heads(keras: Any) -> Difference:
+def indivisible_heads(keras: Any) -> d.Difference:
     """A width of 64 with 5 heads."""
     odd = 5
-    return Difference(
+    return d.Difference(
         f"{odd} heads for a width of {WIDTH}",
-        outcome(lambda: _built(keras, odd, WIDTH // odd, WIDTH)),
-        outcome(lambda: nn.MultiheadAttention(WIDTH, odd)),
-        outcome(lambda: MultiHeadAttentionBlock(WIDTH, odd, 0.0)),
+        d.outcome(lambda: _built(keras, odd, WIDTH // odd, WIDTH)),
+        d.outcome(lambda: nn.MultiheadAttention(WIDTH, odd)),
+        d.outcome(lambda: MultiHeadAttentionBlock(WIDTH, odd, 0.0)),
         "in Keras the inner width is free, and such a layer has no equivalent elsewhere",
     )
 
 
-def layout() -> Difference:
+def layout() -> d.Difference:
     """The shapes of the query's and the output's weights."""
-    layers = equal_layers()
-    return Difference(
+    layers = d.equal_layers()
+    return d.Difference(
         "layout of the weights of queries and of the output",
-        f"{named(layers.keras.query_dense.kernel)}, {named(layers.keras.output_dense.kernel)}",
-        f"{named(layers.torch.in_proj_weight)} with keys and values, "
-        f"{named(layers.torch.out_proj.weight)}",
-        f"{named(layers.ours.w_q.weight)}, {named(layers.ours.w_o.weight)}",
+        f"{d.named(layers.keras.query_dense.kernel)}, {d.named(layers.keras.output_dense.kernel)}",
+        f"{d.named(layers.torch.in_proj_weight)} with keys and values, "
+        f"{d.named(layers.torch.out_proj.weight)}",
+        f"{d.named(layers.ours.w_q.weight)}, {d.named(layers.ours.w_o.weight)}",
         "Keras multiplies x · W with an axis for heads, nn.Linear x · Wᵀ: transpose, then view",
     )
 
 
-def creation(keras: Any) -> Difference:
+def creation(keras: Any) -> d.Difference:
     """The number of weight tensors before the first call."""
-    new, built = keras.layers.MultiHeadAttention(H, 7), _built(keras, H, 7, D_MODEL)
-    theirs, ours = new_torch_and_ours()
-    return Difference(
+    new, built = keras.layers.MultiHeadAttention(d.H, 7), _built(keras, d.H, 7, d.D_MODEL)
+    theirs, ours = d.new_torch_and_ours()
+    return d.Difference(
         "tensors of weights before the first call, and after",
         f"{len(new.weights)}, {len(built.weights)}",
         f"{len(list(theirs.parameters()))}, the same",
@@ -122,49 +110,50 @@ def creation(keras: Any) -> Difference:
     )
 
 
-def other_widths(keras: Any) -> Difference:
+def other_widths(keras: Any) -> d.Difference:
     """Keys and values of another width than the queries."""
-    q, k = torch.randn(BATCH, QUERY, D_MODEL), torch.randn(BATCH, KEY, D_MODEL + 3)
-    layer = keras.layers.MultiHeadAttention(H, 7)
-    theirs = nn.MultiheadAttention(D_MODEL, H, batch_first=True)
-    wide = nn.MultiheadAttention(D_MODEL, H, kdim=k.shape[2], vdim=k.shape[2], batch_first=True)
-    ours = MultiHeadAttentionBlock(D_MODEL, H, 0.0)
-    return Difference(
+    q, k = torch.randn(d.BATCH, d.QUERY, d.D_MODEL), torch.randn(d.BATCH, d.KEY, d.D_MODEL + 3)
+    layer = keras.layers.MultiHeadAttention(d.H, 7)
+    theirs = nn.MultiheadAttention(d.D_MODEL, d.H, batch_first=True)
+    wide = nn.MultiheadAttention(d.D_MODEL, d.H, kdim=k.shape[2], vdim=k.shape[2], batch_first=True)
+    ours = MultiHeadAttentionBlock(d.D_MODEL, d.H, 0.0)
+    return d.Difference(
         "keys and values wider than queries",
-        outcome(lambda: layer(query=q, key=k, value=k)),
-        f"{outcome(lambda: theirs(q, k, k))}; with kdim and vdim: {outcome(lambda: wide(q, k, k))}",
-        outcome(lambda: ours(q, k, k)),
+        d.outcome(lambda: layer(query=q, key=k, value=k)),
+        f"{d.outcome(lambda: theirs(q, k, k))}; "
+        f"with kdim and vdim: {d.outcome(lambda: wide(q, k, k))}",
+        d.outcome(lambda: ours(q, k, k)),
         "an encoder and a decoder of different widths need their own projection here",
     )
 
 
-def bias(keras: Any) -> Difference:
+def bias(keras: Any) -> d.Difference:
     """The default, and the initial values."""
-    layer = _built(keras, H, 7, D_MODEL)
-    theirs, ours = new_torch_and_ours()
+    layer = _built(keras, d.H, 7, d.D_MODEL)
+    theirs, ours = d.new_torch_and_ours()
 
     def initial(*biases: Any) -> str:
         return "zeros" if not any(b.detach().any() for b in biases) else "random numbers"
 
-    return Difference(
+    return d.Difference(
         "bias by default, and its initial values",
-        f"{default(keras.layers.MultiHeadAttention, 'use_bias')}, "
+        f"{d.default(keras.layers.MultiHeadAttention, 'use_bias')}, "
         f"{initial(layer.query_dense.bias.value, layer.output_dense.bias.value)}",
-        f"{default(nn.MultiheadAttention, 'bias')}, "
+        f"{d.default(nn.MultiheadAttention, 'bias')}, "
         f"{initial(theirs.in_proj_bias, theirs.out_proj.bias)}",
-        f"{default(MultiHeadAttentionBlock, 'bias')}, {initial(ours.w_q.bias, ours.w_o.bias)}",
+        f"{d.default(MultiHeadAttentionBlock, 'bias')}, {initial(ours.w_q.bias, ours.w_o.bias)}",
         "copy the biases, too: a new one of ours is not zero",
     )
 
 
-def spread(keras: Any) -> Difference:
+def spread(keras: Any) -> d.Difference:
     """The standard deviation of a newly initialised query matrix."""
     width, heads = 512, 8
     layer = _built(keras, heads, width // heads, width)
     theirs = nn.MultiheadAttention(width, heads)
     ours = MultiHeadAttentionBlock(width, heads, 0.0)
     weights = (layer.query_dense.kernel.value, theirs.in_proj_weight[:width], ours.w_q.weight)
-    return Difference.of(
+    return d.Difference.of(
         f"standard deviation of a new query matrix, d_model {width}, {heads} heads",
         [f"{float(weight.detach().std()):.4f}" for weight in weights],
         "each samples from its own range: training from scratch does not start alike",

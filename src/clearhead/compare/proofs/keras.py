@@ -15,18 +15,7 @@ from torch import Tensor, nn
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.keras_attention import conversion
 from clearhead.compare.proofs import fixtures as f
-from clearhead.compare.proofs.proof import (
-    Deviation,
-    Proof,
-    TensorPairs,
-    compare_functions,
-    gradient,
-    in_both_precisions,
-    largest_difference,
-    named_gradients,
-    randomize,
-    worst,
-)
+from clearhead.compare.proofs import proof
 from clearhead.compare.proofs.shared_weights import attention_pairs
 from clearhead.compare.timing import keras_on
 
@@ -34,14 +23,14 @@ KERAS, TORCH = "keras.layers.MultiHeadAttention", "nn.MultiheadAttention"
 Call = Callable[..., Tensor]
 
 
-def proofs() -> Iterator[Proof]:
+def proofs() -> Iterator[proof.Proof]:
     """Conversions in both directions, attention scores and the round trip of the weights."""
     ours = "MultiHeadAttentionBlock"
-    yield from in_both_precisions(f"{ours}, weights to Keras", KERAS, ours_to_keras)
-    yield from in_both_precisions(f"{ours}, weights from Keras", KERAS, keras_to_ours)
-    yield from in_both_precisions(TORCH, KERAS, keras_to_torch)
-    yield from in_both_precisions(f"{ours}.attention_scores", f"{KERAS}, scores", scores)
-    yield Proof("weights there and back", "themselves", "float32", 0.0, round_trip)
+    yield from proof.in_both_precisions(f"{ours}, weights to Keras", KERAS, ours_to_keras)
+    yield from proof.in_both_precisions(f"{ours}, weights from Keras", KERAS, keras_to_ours)
+    yield from proof.in_both_precisions(TORCH, KERAS, keras_to_torch)
+    yield from proof.in_both_precisions(f"{ours}.attention_scores", f"{KERAS}, scores", scores)
+    yield proof.Proof("weights there and back", "themselves", "float32", 0.0, round_trip)
 
 
 def cases(dtype: torch.dtype) -> Iterator[tuple[Tensor | None, bool]]:
@@ -73,7 +62,7 @@ def torch_call(module: nn.MultiheadAttention, mask: Tensor | None) -> Call:
 def random_block(dtype: torch.dtype, bias: bool) -> MultiHeadAttentionBlock:
     """Our block with random weights, without dropout."""
     block = MultiHeadAttentionBlock(f.D_MODEL, f.HEADS, 0.0, bias=bias)
-    randomize(block, dtype)
+    proof.randomize(block, dtype)
     return block
 
 
@@ -92,54 +81,57 @@ def random_layer(dtype: torch.dtype) -> Any:
 
 def _compare(
     block: MultiHeadAttentionBlock, layer: Any, mask: Tensor | None, kernel: bool
-) -> Deviation:
-    return compare_functions(
+) -> proof.Deviation:
+    return proof.compare_functions(
         lambda q, k, v: block(q, k, v, mask),
         keras_call(layer, mask, kernel),
         f.queries_keys_values(block.w_q.weight.dtype),
-        lambda: named_gradients(block, conversion.in_our_names(layer, conversion.gradient_of)),
+        lambda: proof.named_gradients(
+            block, conversion.in_our_names(layer, conversion.gradient_of)
+        ),
     )
 
 
-def ours_to_keras(dtype: torch.dtype) -> Deviation:
+def ours_to_keras(dtype: torch.dtype) -> proof.Deviation:
     """Every mask, with bias and without."""
 
-    def find(mask: Tensor | None, kernel: bool, bias: bool) -> Deviation:
+    def find(mask: Tensor | None, kernel: bool, bias: bool) -> proof.Deviation:
         block = random_block(dtype, bias)
         return _compare(block, conversion.to_keras(block), mask, kernel)
 
     with keras_on("cpu"):
-        return worst(find(*case, bias) for case in cases(dtype) for bias in (True, False))
+        return proof.worst(find(*case, bias) for case in cases(dtype) for bias in (True, False))
 
 
-def keras_to_ours(dtype: torch.dtype) -> Deviation:
+def keras_to_ours(dtype: torch.dtype) -> proof.Deviation:
     """A layer initialised by Keras, under every mask."""
 
-    def find(mask: Tensor | None, kernel: bool) -> Deviation:
+    def find(mask: Tensor | None, kernel: bool) -> proof.Deviation:
         layer = random_layer(dtype)
         return _compare(conversion.from_keras(layer), layer, mask, kernel)
 
     with keras_on("cpu"):
-        return worst(find(*case) for case in cases(dtype))
+        return proof.worst(find(*case) for case in cases(dtype))
 
 
-def keras_to_torch(dtype: torch.dtype) -> Deviation:
+def keras_to_torch(dtype: torch.dtype) -> proof.Deviation:
     """Converted by way of our block, which is not part of the comparison."""
 
-    def find(mask: Tensor | None, kernel: bool) -> Deviation:
+    def find(mask: Tensor | None, kernel: bool) -> proof.Deviation:
         layer = random_layer(dtype)
         block = conversion.from_keras(layer)
         module = conversion.to_torch(block)
         names = {id(parameter): name for name, parameter in block.named_parameters()}
 
-        def gradients() -> TensorPairs:
+        def gradients() -> proof.TensorPairs:
             theirs = conversion.in_our_names(layer, conversion.gradient_of)
             pairs = attention_pairs(block, module)
             return [
-                (gradient(mine)[rows], theirs[names[id(ours)]]) for ours, mine, rows, _ in pairs
+                (proof.gradient(mine)[rows], theirs[names[id(ours)]])
+                for ours, mine, rows, _ in pairs
             ]
 
-        return compare_functions(
+        return proof.compare_functions(
             torch_call(module, mask),
             keras_call(layer, mask, kernel),
             f.queries_keys_values(dtype),
@@ -147,10 +139,10 @@ def keras_to_torch(dtype: torch.dtype) -> Deviation:
         )
 
     with keras_on("cpu"):
-        return worst(find(*case) for case in cases(dtype))
+        return proof.worst(find(*case) for case in cases(dtype))
 
 
-def round_trip() -> Deviation:
+def round_trip() -> proof.Deviation:
     """Ours to torch, to ours, to Keras, to ours: bit-identical."""
     block = random_block(torch.float32, bias=True)
     with keras_on("cpu"):
@@ -158,10 +150,10 @@ def round_trip() -> Deviation:
         in_keras = conversion.to_keras(conversion.from_torch(in_torch))
         again = conversion.from_keras(in_keras).state_dict()
     pairs = ((tensor, again[name]) for name, tensor in block.state_dict().items())
-    return Deviation(largest_difference(pairs))
+    return proof.Deviation(proof.largest_difference(pairs))
 
 
-def scores(dtype: torch.dtype) -> Deviation:
+def scores(dtype: torch.dtype) -> proof.Deviation:
     """The attention weights of every head, as Keras returns them and as our block stores them."""
     block = random_block(dtype, bias=True)
     block.keep_attention_scores = True
@@ -174,4 +166,4 @@ def scores(dtype: torch.dtype) -> Deviation:
         _, theirs = layer(
             query=q, key=k, value=v, attention_mask=mask[:, 0], return_attention_scores=True
         )
-    return Deviation(largest_difference([(block.attention_scores, theirs)]))
+    return proof.Deviation(proof.largest_difference([(block.attention_scores, theirs)]))

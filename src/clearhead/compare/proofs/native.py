@@ -7,13 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.compare.proofs.fixtures import (
-    NORM_POSITIONS,
-    NormPosition,
-    decode,
-    small_batch,
-    small_transformer,
-)
+from clearhead.compare.proofs import fixtures as f
 from clearhead.compare.proofs.proof import Deviation, Proof, largest_difference
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine
 from clearhead.decoding.choice import missing_library
@@ -32,7 +26,7 @@ def proofs() -> Iterator[Proof]:
         return
     proof = partial(Proof, precision="float32", bound=BOUND)
     for kernels in kernel_names():
-        for position in NORM_POSITIONS:
+        for position in f.NORM_POSITIONS:
             ours = f"native, {kernels}, {position}-norm, log-probabilities"
             find = partial(log_probabilities, position, kernels)
             yield proof(ours, "the readable Transformer", find=find)
@@ -42,11 +36,11 @@ def proofs() -> Iterator[Proof]:
 
 
 @torch.no_grad()
-def log_probabilities(position: NormPosition, kernels: str) -> Deviation:
+def log_probabilities(position: f.NormPosition, kernels: str) -> Deviation:
     """Of every target token of four pairs; the native engine gets the sources without padding."""
-    model = small_transformer(position, torch.float32, EPS)
-    src, tgt = small_batch(model)
-    expected = model.project(decode(model, src, tgt))
+    model = f.small_transformer(position, torch.float32, EPS)
+    src, tgt = f.small_batch(model)
+    expected = model.project(f.decode(model, src, tgt))
     native = native_model(model, kernels=kernels)
     pairs = []
     for source, target, own in zip(src, tgt, expected, strict=True):
@@ -60,7 +54,7 @@ def log_probabilities(position: NormPosition, kernels: str) -> Deviation:
 @torch.no_grad()
 def hypotheses() -> Deviation:
     """The scores of n-best lists, and the number of hypotheses that differ."""
-    model = small_transformer("pre", torch.float32, EPS)
+    model = f.small_transformer("pre", torch.float32, EPS)
     sources = [[5, 9, 2], [4, 11, 6, 7, 8, 2], [3, 2]]
     options = DecodingOptions(beam_size=4, n_best=3, max_length=9)
     native = NativeEngine(model.config, native_model(model)).decode(sources, options)

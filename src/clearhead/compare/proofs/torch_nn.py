@@ -14,14 +14,8 @@ from torch.nn import functional as F
 
 from clearhead import blocks
 from clearhead.compare.proofs import fixtures as f
+from clearhead.compare.proofs import proof
 from clearhead.compare.proofs import shared_weights as shared
-from clearhead.compare.proofs.proof import (
-    Deviation,
-    Proof,
-    compare_functions,
-    in_both_precisions,
-    worst,
-)
 from clearhead.compare.training_peers import TorchTransformer
 
 FUTURE = ~blocks.look_ahead_mask(f.QUERY)[0, 0]  # torch's convention: True = hidden
@@ -29,7 +23,7 @@ LAYERS = 2
 Residual = type[nn.Module]
 
 
-def proofs() -> Iterator[Proof]:
+def proofs() -> Iterator[proof.Proof]:
     """Parts first, then what is composed of them."""
     pre, post = blocks.ResidualConnection, blocks.PostNormResidualConnection
     for ours, theirs, find in (
@@ -47,27 +41,27 @@ def proofs() -> Iterator[Proof]:
         ("Decoder", "nn.TransformerDecoder", decoder_stack),
         ("Transformer", "nn.Transformer with embeddings and projection", transformer),
     ):
-        yield from in_both_precisions(ours, theirs, find)
+        yield from proof.in_both_precisions(ours, theirs, find)
 
 
-def attention_function(dtype: torch.dtype) -> Deviation:
+def attention_function(dtype: torch.dtype) -> proof.Deviation:
     """Every mask; values are wider than keys."""
 
-    def find(mask: Tensor | None) -> Deviation:
+    def find(mask: Tensor | None) -> proof.Deviation:
         sizes = (f.QUERY, f.D_K), (f.KEY, f.D_K), (f.KEY, f.D_K + 2)
-        return compare_functions(
+        return proof.compare_functions(
             lambda q, k, v: blocks.scaled_dot_product_attention(q, k, v, mask)[0],
             lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
             [torch.randn(f.BATCH, f.HEADS, *size, dtype=dtype) for size in sizes],
         )
 
-    return worst(map(find, f.MASKS.values()))
+    return proof.worst(map(find, f.MASKS.values()))
 
 
-def multi_head_attention(dtype: torch.dtype) -> Deviation:
+def multi_head_attention(dtype: torch.dtype) -> proof.Deviation:
     """Every mask, with and without bias."""
 
-    def find(mask: Tensor | None, bias: bool) -> Deviation:
+    def find(mask: Tensor | None, bias: bool) -> proof.Deviation:
         ours = blocks.MultiHeadAttentionBlock(f.D_MODEL, f.HEADS, 0.0, bias=bias)
         theirs = nn.MultiheadAttention(f.D_MODEL, f.HEADS, bias=bias, batch_first=True, dtype=dtype)
         calls = (
@@ -77,10 +71,10 @@ def multi_head_attention(dtype: torch.dtype) -> Deviation:
         pairs = shared.attention_pairs(ours, theirs)
         return shared.compare_with_copied_weights(ours, pairs, calls, f.queries_keys_values(dtype))
 
-    return worst(find(*case) for case in product(f.MASKS.values(), (True, False)))
+    return proof.worst(find(*case) for case in product(f.MASKS.values(), (True, False)))
 
 
-def chapter_3(dtype: torch.dtype) -> Deviation:
+def chapter_3(dtype: torch.dtype) -> proof.Deviation:
     """Output and attention weights of chapter 3's class, and the gradients through both."""
     ours = blocks.MultiHeadAttention(f.D_MODEL, f.HEADS).to(dtype)
     theirs = nn.MultiheadAttention(f.D_MODEL, f.HEADS, batch_first=True, dtype=dtype)
@@ -97,7 +91,7 @@ def _concatenated(output: Tensor, weights: Tensor) -> Tensor:
     return torch.cat([output.flatten(), weights.flatten()])
 
 
-def norm(dtype: torch.dtype) -> Deviation:
+def norm(dtype: torch.dtype) -> proof.Deviation:
     """The paper's norm with the unbiased standard deviation, scaled as stated."""
     ours = blocks.LayerNormalization(f.D_MODEL, eps=0.0)
     theirs = nn.LayerNorm(f.D_MODEL, eps=0.0, dtype=dtype)
@@ -105,7 +99,7 @@ def norm(dtype: torch.dtype) -> Deviation:
     return shared.compare_with_copied_weights(ours, pairs, (ours, theirs), [f.source(dtype)])
 
 
-def biased_norm(dtype: torch.dtype) -> Deviation:
+def biased_norm(dtype: torch.dtype) -> proof.Deviation:
     """With a large epsilon, since both have it inside the root."""
     ours = blocks.BiasedLayerNormalization(f.D_MODEL, eps=0.1)
     theirs = nn.LayerNorm(f.D_MODEL, eps=0.1, dtype=dtype)
@@ -113,7 +107,7 @@ def biased_norm(dtype: torch.dtype) -> Deviation:
     return shared.compare_with_copied_weights(ours, pairs, (ours, theirs), [f.source(dtype)])
 
 
-def feed_forward(dtype: torch.dtype) -> Deviation:
+def feed_forward(dtype: torch.dtype) -> proof.Deviation:
     """Linear, ReLU, linear."""
     ours = blocks.FeedForwardBlock(f.D_MODEL, f.D_FF, 0.0)
     up, down = (
@@ -124,21 +118,21 @@ def feed_forward(dtype: torch.dtype) -> Deviation:
     return shared.compare_with_copied_weights(ours, pairs, (ours, theirs), [f.source(dtype)])
 
 
-def encoder_layer(residual: Residual, dtype: torch.dtype) -> Deviation:
+def encoder_layer(residual: Residual, dtype: torch.dtype) -> proof.Deviation:
     """With this residual connection: pre- or post-norm."""
     ours = _encoder_block(residual)
     theirs = _torch_layer(nn.TransformerEncoderLayer, residual, dtype)
     return _compare_encoders(ours, theirs, shared.layer_pairs(ours, theirs), dtype)
 
 
-def decoder_layer(residual: Residual, dtype: torch.dtype) -> Deviation:
+def decoder_layer(residual: Residual, dtype: torch.dtype) -> proof.Deviation:
     """With this residual connection: pre- or post-norm."""
     ours = _decoder_block(residual)
     theirs = _torch_layer(nn.TransformerDecoderLayer, residual, dtype)
     return _compare_decoders(ours, theirs, shared.layer_pairs(ours, theirs), dtype)
 
 
-def encoder_stack(dtype: torch.dtype) -> Deviation:
+def encoder_stack(dtype: torch.dtype) -> proof.Deviation:
     """Two pre-norm layers and the final norm."""
     own = nn.ModuleList(_encoder_block(blocks.ResidualConnection) for _ in range(LAYERS))
     ours = blocks.Encoder(own, _norm())
@@ -148,7 +142,7 @@ def encoder_stack(dtype: torch.dtype) -> Deviation:
     return _compare_encoders(ours, theirs, shared.stack_pairs(ours, theirs), dtype)
 
 
-def decoder_stack(dtype: torch.dtype) -> Deviation:
+def decoder_stack(dtype: torch.dtype) -> proof.Deviation:
     """Two pre-norm layers and the final norm."""
     own = nn.ModuleList(_decoder_block(blocks.ResidualConnection) for _ in range(LAYERS))
     ours = blocks.Decoder(own, _norm())
@@ -158,14 +152,14 @@ def decoder_stack(dtype: torch.dtype) -> Deviation:
     return _compare_decoders(ours, theirs, shared.stack_pairs(ours, theirs), dtype)
 
 
-def transformer(dtype: torch.dtype) -> Deviation:
+def transformer(dtype: torch.dtype) -> proof.Deviation:
     """From ids to logits, with padding."""
     ours = f.small_transformer("pre", dtype)
     theirs = f.with_epsilon(TorchTransformer(ours.config).eval().to(dtype))
     pairs = list(shared.transformer_pairs(ours, theirs))
     shared.copy_weights(pairs)
     src, tgt = f.small_batch(ours)
-    return compare_functions(
+    return proof.compare_functions(
         lambda: f.logits(ours, src, tgt),
         lambda: theirs(src, tgt),
         [],
@@ -201,14 +195,17 @@ def _torch_layer(layer: Any, residual: Residual, dtype: torch.dtype) -> Any:
 
 def _compare_encoders(
     ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair], dtype: torch.dtype
-) -> Deviation:
-    calls = (lambda x: ours(x, f.SOURCE_MASK), lambda x: theirs(x, src_key_padding_mask=~f.SOURCE))
+) -> proof.Deviation:
+    calls = (
+        lambda x: ours(x, f.SOURCE_MASK),
+        lambda x: theirs(x, src_key_padding_mask=~f.SOURCE),
+    )
     return shared.compare_with_copied_weights(ours, pairs, calls, [f.source(dtype)])
 
 
 def _compare_decoders(
     ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair], dtype: torch.dtype
-) -> Deviation:
+) -> proof.Deviation:
     calls = (
         lambda x, memory: ours(x, memory, f.SOURCE_MASK, f.TARGET_MASK),
         lambda x, memory: theirs(

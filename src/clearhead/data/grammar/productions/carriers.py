@@ -13,19 +13,7 @@ from typing import NamedTuple
 
 from clearhead.errors import UserError
 
-from ..bitext import (
-    NARROW_NO_BREAK,
-    GrammarPair,
-    Link,
-    Word,
-    align,
-    align_surely,
-    elidable,
-    english_text,
-    french_text,
-    join_french,
-    word_spans,
-)
+from .. import bitext
 from ..lexicon import Links, read_links
 from ..vocabulary import Draw
 from .slots import fill, is_slot
@@ -45,7 +33,7 @@ class Item(NamedTuple):
 
     text: str
     space: str
-    links: frozenset[Link] = frozenset()
+    links: frozenset[bitext.Link] = frozenset()
     slot: str = ""
     agrees: bool = False
 
@@ -115,7 +103,7 @@ def _read(side: str, where: str) -> list[_Raw]:
 
 def _words(text: str, before: str) -> tuple[list[_Raw], str]:
     """The words of a text, and the space after them; `né(e)` is one that agrees."""
-    spans = word_spans(text)
+    spans = bitext.word_spans(text)
     found, end, index = list[_Raw](), 0, 0
     while index < len(spans):
         start, stop = spans[index]
@@ -186,12 +174,12 @@ class Carried:
 
     template: Template
     fillings: dict[str, Filling]
-    source: list[Word]
+    source: list[bitext.Word]
 
     @property
     def text(self) -> str:
         """The English sentence."""
-        return self._uncapitalized(english_text(self.source))
+        return self._uncapitalized(bitext.english_text(self.source))
 
     @property
     def values(self) -> frozenset[str]:
@@ -205,14 +193,14 @@ class Carried:
             return text
         return self.fillings[first].english[0].text[0] + text[1:]
 
-    def pair(self) -> GrammarPair:
+    def pair(self) -> bitext.GrammarPair:
         """Both sides with their links."""
-        target = join_french(_closed(_french(self.template, self.fillings)))
-        return GrammarPair(
+        target = bitext.join_french(_closed(_french(self.template, self.fillings)))
+        return bitext.GrammarPair(
             self.text,
-            self._uncapitalized(french_text(target)),
-            align(self.source, target),
-            align_surely(self.source, target),
+            self._uncapitalized(bitext.french_text(target)),
+            bitext.align(self.source, target),
+            bitext.align_surely(self.source, target),
             frozenset(filling.phenomenon for filling in self.fillings.values()),
             "production",
         )
@@ -257,18 +245,18 @@ def _put_in_order(fillings: dict[str, Filling]) -> None:
         fillings["year"], fillings["year#2"] = years
 
 
-def _english(template: Template, fillings: dict[str, Filling]) -> list[Word]:
-    out: list[Word] = []
+def _english(template: Template, fillings: dict[str, Filling]) -> list[bitext.Word]:
+    out: list[bitext.Word] = []
     for item in template.english:
         if item.slot:
             out += _spaced(within(fillings[item.slot].english, item.slot), item, out)
         else:
             space = None if item.space or not out else ""
-            out.append(Word(item.text, item.links, "", space))
+            out.append(bitext.Word(item.text, item.links, "", space))
     return out
 
 
-def _closed(words: list[Word]) -> list[Word]:
+def _closed(words: list[bitext.Word]) -> list[bitext.Word]:
     """`at 3 p.m..` and `av. J.-C..` have one full stop too many."""
     *rest, before, last = words
     if (before.text, last.text) != (".", "."):
@@ -276,8 +264,8 @@ def _closed(words: list[Word]) -> list[Word]:
     return [*rest, before._replace(links=before.links | last.links)]
 
 
-def _french(template: Template, fillings: dict[str, Filling]) -> list[Word]:
-    out: list[Word] = []
+def _french(template: Template, fillings: dict[str, Filling]) -> list[bitext.Word]:
+    out: list[bitext.Word] = []
     feminine = any(fillings[slot].feminine for slot in template.slots[:1])
     for item in template.french:
         if item.slot:
@@ -287,28 +275,28 @@ def _french(template: Template, fillings: dict[str, Filling]) -> list[Word]:
     return out
 
 
-def _french_word(item: Item, before: list[Word], feminine: bool) -> Word:
+def _french_word(item: Item, before: list[bitext.Word], feminine: bool) -> bitext.Word:
     text = item.text + "e" * (item.agrees and feminine)
     lower = text.lower()
     if lower in _ELIDING and (not before or text == lower):
         text = lower
-        found = elidable(text, *item.links)
+        found = bitext.elidable(text, *item.links)
     else:
-        found = Word(text, item.links)
+        found = bitext.Word(text, item.links)
     return found._replace(space=_french_space(item, before))
 
 
-def _french_space(item: Item, before: list[Word]) -> str | None:
+def _french_space(item: Item, before: list[bitext.Word]) -> str | None:
     if not before:
         return None
     if before[-1].text == "«" or item.text in ("»", ":", "%"):
         return NO_BREAK
     if item.text == ";":
-        return NARROW_NO_BREAK
+        return bitext.NARROW_NO_BREAK
     return None if item.space or item.text in "?!" else ""
 
 
-def _spaced(words: list[Word], item: Item, before: list[Word]) -> list[Word]:
+def _spaced(words: list[bitext.Word], item: Item, before: list[bitext.Word]) -> list[bitext.Word]:
     if before and before[-1].text == "«":
         return [words[0]._replace(space=NO_BREAK), *words[1:]]
     if before and not item.space and not before[-1].text.endswith("'"):

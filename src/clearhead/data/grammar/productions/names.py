@@ -2,17 +2,8 @@
 
 from random import Random
 
+from .. import lexicon
 from ..english import takes_an
-from ..lexicon import (
-    Country,
-    cities,
-    companies,
-    countries,
-    family_names,
-    first_names,
-    peoples,
-    regions,
-)
 from .values import Filling, copied, piece, pieces
 
 _PREPOSITION, _NAME = 0, 1
@@ -23,25 +14,25 @@ _INITIALS = "ABCDEFGHJKLMNPRSTW"
 
 def first(rng: Random) -> Filling:
     """A first name."""
-    name, feminine = rng.choice(first_names())
+    name, feminine = rng.choice(lexicon.first_names())
     return copied(name, "name", f"name:{name}", feminine=feminine)
 
 
 def one_of(rng: Random, feminine: bool) -> Filling:
     """A woman's first name, or a man's."""
-    name = rng.choice([name for name, its in first_names() if its == feminine])
+    name = rng.choice([name for name, its in lexicon.first_names() if its == feminine])
     return copied(name, "name", f"name:{name}", feminine=feminine)
 
 
 def family(rng: Random) -> Filling:
     """A family name."""
-    name = rng.choice(family_names())
+    name = rng.choice(lexicon.family_names())
     return copied(name, "name", f"name:{name}")
 
 
 def full(rng: Random) -> Filling:
     """A first name with a family name: *Amara Diop*, *Amara K. Diop*; of a man also *J. Diop*."""
-    (given, feminine), name = rng.choice(first_names()), rng.choice(family_names())
+    (given, feminine), name = rng.choice(lexicon.first_names()), rng.choice(lexicon.family_names())
     draw, values = rng.random(), (f"name:{given}", f"name:{name}")
     middle = f" {rng.choice(_INITIALS)}." if draw < 0.06 else ""
     shown = f"{given[0]}." if draw > 0.92 and not feminine else given
@@ -50,12 +41,12 @@ def full(rng: Random) -> Filling:
 
 def company(rng: Random) -> Filling:
     """A company."""
-    return copied(rng.choice(companies()), "name")
+    return copied(rng.choice(lexicon.companies()), "name")
 
 
 def city(rng: Random) -> Filling:
     """A city; those called the same in both languages may be held out."""
-    found = rng.choice(cities())
+    found = rng.choice(lexicon.cities())
     if found.english == found.french:
         return copied(found.english, "place_name", f"name:{found.english}")
     english, french = pieces(found.english, _NAME), pieces(found.french, _NAME)
@@ -64,7 +55,7 @@ def city(rng: Random) -> Filling:
 
 def with_country(rng: Random, english: str) -> Filling:
     """`in Canada`, `to Canada`: au Canada; `from Canada`: du Canada; `from Iran`: d'Iran."""
-    found = rng.choice((*countries(), *regions()))
+    found = rng.choice((*lexicon.countries(), *lexicon.regions()))
     preposition = _from(found) if english == "from" else _to(found)
     words = pieces(found.english, _NAME)
     if words[0].text == "the":  # aux, des hold the article
@@ -75,14 +66,14 @@ def with_country(rng: Random, english: str) -> Filling:
 
 def land(rng: Random) -> Filling:
     """`Canada` behind a city, *Toronto, Canada*: au Canada."""
-    found = rng.choice([one for one in countries() if not one.english.startswith("the ")])
+    found = rng.choice([one for one in lexicon.countries() if not one.english.startswith("the ")])
     french = (piece(_to(found), _NAME), *pieces(found.french, _NAME))
     return Filling(tuple(pieces(found.english, _NAME)), french, "place_name")
 
 
 def country(rng: Random) -> Filling:
     """`Canada`: le Canada; in the singular."""
-    found = rng.choice([one for one in countries() if one.gender != "p"])
+    found = rng.choice([one for one in lexicon.countries() if one.gender != "p"])
     article = {"m": "le", "f": "la"}.get(found.gender, "")
     if article and found.french[0] in _VOWELS:
         article = "l'"
@@ -94,7 +85,7 @@ def country(rng: Random) -> Filling:
 
 def nationality(rng: Random, feminine: bool = False) -> Filling:
     """`Canadian`, of a man: canadien; of a woman or something feminine: canadienne."""
-    found = rng.choice([people for people in peoples() if people.masculine])
+    found = rng.choice([people for people in lexicon.peoples() if people.masculine])
     form = found.feminine if feminine else found.masculine
     return Filling(tuple(pieces(found.english, 0)), tuple(pieces(form, 0)), "place_name")
 
@@ -108,17 +99,17 @@ def a_nationality(rng: Random) -> Filling:
 
 def language(rng: Random) -> Filling:
     """`French`: français."""
-    found = rng.choice([people for people in peoples() if people.language])
+    found = rng.choice([people for people in lexicon.peoples() if people.language])
     return Filling((piece(found.english, 0),), (piece(found.language, 0),), "place_name")
 
 
-def _to(found: Country) -> str:
+def _to(found: lexicon.Country) -> str:
     if found.gender == "m" and found.french[0] not in _VOWELS:
         return "au"
     return {"p": "aux", "0": "à"}.get(found.gender, "en")
 
 
-def _from(found: Country) -> str:
+def _from(found: lexicon.Country) -> str:
     vowel = found.french[0] in _VOWELS or found.french in _MUTE_H
     if found.gender != "p" and vowel:
         return "d'"
