@@ -65,9 +65,9 @@ def test_a_wrong_attention_exceeds_its_bound(
     wrong: Callable[..., Tensor], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MultiHeadAttentionBlock, "split_heads", wrong)
-    for find in (torch_nn.multi_head_attention, torch_nn.decoder_stack):
+    for find in (torch_nn.multi_head_attention, partial(torch_nn.stack, torch_nn.DECODER)):
         assert not find(dtype).within(1e-3)
-    assert not torch_nn.encoder_layer(blocks.ResidualConnection, dtype).within(1e-3)
+    assert not torch_nn.layer(torch_nn.ENCODER, blocks.ResidualConnection, dtype).within(1e-3)
 
 
 def test_a_wrong_norm_exceeds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:

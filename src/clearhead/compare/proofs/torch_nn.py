@@ -3,10 +3,10 @@
 Epsilon is 0 in norms that have it outside the root in ours and inside in torch's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,18 @@ LAYERS = 2
 Residual = type[nn.Module]
 
 
+class Side(NamedTuple):
+    """The encoder or the decoder: our classes and torch's, the inputs and the masks of a call."""
+
+    block: Callable[[Residual], nn.Module]
+    stack: Callable[..., nn.Module]
+    torch_layer: Any
+    torch_stack: Any
+    inputs: tuple[Callable[[torch.dtype], Tensor], ...]
+    masks: tuple[Tensor, ...]
+    torch_masks: dict[str, Tensor]
+
+
 def proofs() -> Iterator[proof.Proof]:
     """Parts first, then what is composed of them."""
     pre, post = blocks.ResidualConnection, blocks.PostNormResidualConnection
@@ -33,12 +45,12 @@ def proofs() -> Iterator[proof.Proof]:
         ("LayerNormalization · sqrt(n / (n - 1))", "nn.LayerNorm", norm),
         ("BiasedLayerNormalization", "nn.LayerNorm", biased_norm),
         ("FeedForwardBlock", "nn.Linear, nn.ReLU, nn.Linear", feed_forward),
-        ("EncoderBlock, pre-norm", "nn.TransformerEncoderLayer", partial(encoder_layer, pre)),
-        ("DecoderBlock, pre-norm", "nn.TransformerDecoderLayer", partial(decoder_layer, pre)),
-        ("EncoderBlock, post-norm", "nn.TransformerEncoderLayer", partial(encoder_layer, post)),
-        ("DecoderBlock, post-norm", "nn.TransformerDecoderLayer", partial(decoder_layer, post)),
-        ("Encoder", "nn.TransformerEncoder", encoder_stack),
-        ("Decoder", "nn.TransformerDecoder", decoder_stack),
+        ("EncoderBlock, pre-norm", "nn.TransformerEncoderLayer", partial(layer, ENCODER, pre)),
+        ("DecoderBlock, pre-norm", "nn.TransformerDecoderLayer", partial(layer, DECODER, pre)),
+        ("EncoderBlock, post-norm", "nn.TransformerEncoderLayer", partial(layer, ENCODER, post)),
+        ("DecoderBlock, post-norm", "nn.TransformerDecoderLayer", partial(layer, DECODER, post)),
+        ("Encoder", "nn.TransformerEncoder", partial(stack, ENCODER)),
+        ("Decoder", "nn.TransformerDecoder", partial(stack, DECODER)),
         ("Transformer", "nn.Transformer with embeddings and projection", transformer),
     ):
         yield from proof.in_both_precisions(ours, theirs, find)
@@ -118,38 +130,19 @@ def feed_forward(dtype: torch.dtype) -> proof.Deviation:
     return shared.compare_with_copied_weights(ours, pairs, (ours, theirs), [f.source(dtype)])
 
 
-def encoder_layer(residual: Residual, dtype: torch.dtype) -> proof.Deviation:
+def layer(side: Side, residual: Residual, dtype: torch.dtype) -> proof.Deviation:
     """With this residual connection: pre- or post-norm."""
-    ours = _encoder_block(residual)
-    theirs = _torch_layer(nn.TransformerEncoderLayer, residual, dtype)
-    return _compare_encoders(ours, theirs, shared.layer_pairs(ours, theirs), dtype)
+    ours, theirs = side.block(residual), _torch_layer(side, residual, dtype)
+    return _compare(side, ours, theirs, shared.layer_pairs(ours, theirs), dtype)
 
 
-def decoder_layer(residual: Residual, dtype: torch.dtype) -> proof.Deviation:
-    """With this residual connection: pre- or post-norm."""
-    ours = _decoder_block(residual)
-    theirs = _torch_layer(nn.TransformerDecoderLayer, residual, dtype)
-    return _compare_decoders(ours, theirs, shared.layer_pairs(ours, theirs), dtype)
-
-
-def encoder_stack(dtype: torch.dtype) -> proof.Deviation:
+def stack(side: Side, dtype: torch.dtype) -> proof.Deviation:
     """Two pre-norm layers and the final norm."""
-    own = nn.ModuleList(_encoder_block(blocks.ResidualConnection) for _ in range(LAYERS))
-    ours = blocks.Encoder(own, _norm())
-    layer = _torch_layer(nn.TransformerEncoderLayer, blocks.ResidualConnection, dtype)
+    pre = blocks.ResidualConnection
+    ours = side.stack(nn.ModuleList(side.block(pre) for _ in range(LAYERS)), _norm())
     final = nn.LayerNorm(f.D_MODEL, eps=0.0, dtype=dtype)
-    theirs = nn.TransformerEncoder(layer, LAYERS, final, enable_nested_tensor=False)
-    return _compare_encoders(ours, theirs, shared.stack_pairs(ours, theirs), dtype)
-
-
-def decoder_stack(dtype: torch.dtype) -> proof.Deviation:
-    """Two pre-norm layers and the final norm."""
-    own = nn.ModuleList(_decoder_block(blocks.ResidualConnection) for _ in range(LAYERS))
-    ours = blocks.Decoder(own, _norm())
-    layer = _torch_layer(nn.TransformerDecoderLayer, blocks.ResidualConnection, dtype)
-    final = nn.LayerNorm(f.D_MODEL, eps=0.0, dtype=dtype)
-    theirs = nn.TransformerDecoder(layer, LAYERS, final)
-    return _compare_decoders(ours, theirs, shared.stack_pairs(ours, theirs), dtype)
+    theirs = side.torch_stack(_torch_layer(side, pre, dtype), LAYERS, final)
+    return _compare(side, ours, theirs, shared.stack_pairs(ours, theirs), dtype)
 
 
 def transformer(dtype: torch.dtype) -> proof.Deviation:
@@ -185,34 +178,30 @@ def _decoder_block(residual: Residual) -> blocks.DecoderBlock:
     return blocks.DecoderBlock(*parts, 0.0, lambda: residual(0.0, _norm()))
 
 
-def _torch_layer(layer: Any, residual: Residual, dtype: torch.dtype) -> Any:
-    return layer(
+ENCODER = Side(
+    _encoder_block, blocks.Encoder, nn.TransformerEncoderLayer,
+    partial(nn.TransformerEncoder, enable_nested_tensor=False),
+    (f.source,), (f.SOURCE_MASK,), {"src_key_padding_mask": ~f.SOURCE},
+)  # fmt: skip
+DECODER = Side(
+    _decoder_block, blocks.Decoder, nn.TransformerDecoderLayer, nn.TransformerDecoder,
+    (f.target, f.source), (f.SOURCE_MASK, f.TARGET_MASK),
+    {"tgt_mask": FUTURE, "tgt_key_padding_mask": ~f.TARGET, "memory_key_padding_mask": ~f.SOURCE},
+)  # fmt: skip
+
+
+def _torch_layer(side: Side, residual: Residual, dtype: torch.dtype) -> Any:
+    return side.torch_layer(
         f.D_MODEL, f.HEADS, f.D_FF, 0.0,
         layer_norm_eps=0.0, batch_first=True, norm_first=residual is blocks.ResidualConnection,
         dtype=dtype,
     )  # fmt: skip
 
 
-def _compare_encoders(
-    ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair], dtype: torch.dtype
-) -> proof.Deviation:
-    calls = (
-        lambda x: ours(x, f.SOURCE_MASK),
-        lambda x: theirs(x, src_key_padding_mask=~f.SOURCE),
-    )
-    return shared.compare_with_copied_weights(ours, pairs, calls, [f.source(dtype)])
-
-
-def _compare_decoders(
-    ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair], dtype: torch.dtype
-) -> proof.Deviation:
-    calls = (
-        lambda x, memory: ours(x, memory, f.SOURCE_MASK, f.TARGET_MASK),
-        lambda x, memory: theirs(
-            x, memory, tgt_mask=FUTURE,
-            tgt_key_padding_mask=~f.TARGET, memory_key_padding_mask=~f.SOURCE,
-        ),
-    )  # fmt: skip
-    return shared.compare_with_copied_weights(
-        ours, pairs, calls, [f.target(dtype), f.source(dtype)]
-    )
+def _compare(
+    side: Side, ours: nn.Module, theirs: nn.Module, pairs: Iterator[shared.WeightPair],
+    dtype: torch.dtype,
+) -> proof.Deviation:  # fmt: skip
+    calls = (lambda *x: ours(*x, *side.masks), lambda *x: theirs(*x, **side.torch_masks))
+    inputs = [make(dtype) for make in side.inputs]
+    return shared.compare_with_copied_weights(ours, pairs, calls, inputs)

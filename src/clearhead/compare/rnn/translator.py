@@ -1,5 +1,6 @@
 """Recurrent translators with the interface of `Transformer`, and as many parameters."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -24,6 +25,7 @@ from clearhead.errors import UserError
 from clearhead.models import Transformer, TransformerConfig, count_parameters
 
 TRANSFORMER = "Transformer"
+WIDEST = 2**16
 TOLERANCE = 0.02  # of the Transformer's number of parameters
 ROWS = 64  # sentences per batch of greedy decoding
 MakeDecoder = type[PlainDecoder] | type[AttentionDecoder]
@@ -192,13 +194,8 @@ def matching_width(name: str, config: TransformerConfig) -> int:
 
     with torch.device("meta"):  # shapes only
         wanted = count_parameters(Transformer.from_config(config))
-        low, high = 1, 2
-        while parameters(high) < wanted:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if parameters(middle) < wanted else (low, middle)
-        errors = {hidden: abs(parameters(hidden) / wanted - 1) for hidden in (low, high)}
+        high = max(2, bisect_left(range(WIDEST), wanted, lo=1, key=parameters))
+        errors = {hidden: abs(parameters(hidden) / wanted - 1) for hidden in (high - 1, high)}
     best = min(errors, key=errors.__getitem__)
     if errors[best] > TOLERANCE:
         raise UserError(
