@@ -38,7 +38,6 @@ _ANIMATE = frozenset({"human", "animal", "infant"})
 _MANNERS = {"manner": "manner", "quiet": "quiet", "careful": "careful", "well": "well"}
 # The forms of a verb, and the time of a sentence with each.
 _TIMES = {"base": "", "past": "past", "ing": "present", "s": "habitual", "plain": "habitual"}
-_KIN = frozenset({"kin"})
 
 
 class WeightedGrammar:
@@ -309,7 +308,7 @@ class Clauses(Phrases):
                              (_SMALL, "thing")):  # fmt: skip
             where = self.place(figure)
             for number, form, share in ((ONE, "is", 2), (MANY, "are", 1)):
-                what = self.nouns(tags - _KIN, number, "a")
+                what = self.nouns(tags - {"kin"}, number, "a")
                 self._add("<there>", 3 * share, "there", form, what, where, ".")
                 subject = self.nouns(tags, number, "the")
                 self._add("<there>", 2 * share, subject, form, where, ".")
