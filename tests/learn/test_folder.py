@@ -7,10 +7,20 @@ import pytest
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.folder import FILE, Progress, digest, find_folder, locate, reset, start
+from clearhead.learn.folder import (
+    FILE,
+    Progress,
+    digest,
+    find_folder,
+    locate,
+    read_answer,
+    reset,
+    start,
+)
 from clearhead.learn.manifest import course
 from clearhead.learn.pages import portfolio
 from clearhead.learn.session import Session, describe, what_next
+from clearhead.learn.session import test_out_exercises as exercises_to_test_out
 from clearhead.learn.texts import RULE, solution
 from clearhead.learn.watch import Watch, listing
 
@@ -84,10 +94,60 @@ def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> No
 def test_reset_keeps_a_backup(folder: Path) -> None:
     exercise = course().exercise("scale")
     locate(folder, exercise).write_text("my answer\n", encoding="utf-8")
-    backup = reset(folder, exercise)
-    assert backup is not None and backup.read_text(encoding="utf-8") == "my answer\n"
+    done = reset(folder, exercise)
+    backup = Path(done.removeprefix("scale is restored; your answer is saved in "))
+    assert backup.read_text(encoding="utf-8") == "my answer\n"
     assert "____" in locate(folder, exercise).read_text(encoding="utf-8")
-    assert reset(folder, exercise) is None
+    assert reset(folder, exercise) == "scale was never edited"
+
+
+def test_reset_says_that_it_restored_a_deleted_file_or_removed_a_pass(folder: Path) -> None:
+    exercise = course().exercise("scale")
+    locate(folder, exercise).unlink()
+    assert reset(folder, exercise) == "scale is restored"
+    progress = Progress.load(folder)
+    progress.passed["scale"] = "6 of 6 checks passed"
+    progress.save(folder)
+    assert reset(folder, exercise) == "scale was never edited; it no longer counts as passed"
+    assert Progress.load(folder).passed == {}
+
+
+def test_an_answer_with_a_byte_order_mark_is_read(folder: Path) -> None:
+    exercise = course().exercise("scale")
+    locate(folder, exercise).write_text("x = 1\n", encoding="utf-8-sig")
+    assert read_answer(folder, exercise) == "x = 1\n"
+
+
+def test_a_terminal_keeps_what_another_one_has_saved(folder: Path, grader: Grader) -> None:
+    watching, other = Session(folder, grader), Session(folder, grader)
+    other.hint(course().exercise("scale"))
+    with other.changed() as progress:
+        progress.rubric["why-keys"] = [True]
+        progress.skipped.append("5")
+    watching.check(course().exercise("residual"), solution("residual"))
+    watching.hint(course().exercise("scale"))
+    kept = Progress.load(folder)
+    assert kept.rubric == {"why-keys": [True]} and kept.skipped == ["5"]
+    assert kept.hints == {"scale": 2} and "residual" in kept.passed
+
+
+def test_a_chapter_of_written_tasks_alone_is_not_said_to_be_empty() -> None:
+    with pytest.raises(UserError, match="chapter 1 has only written tasks"):
+        exercises_to_test_out(1)
+    with pytest.raises(UserError, match="there is no chapter 99"):
+        exercises_to_test_out(99)
+
+
+def test_the_key_n_passes_over_what_is_done(folder: Path, grader: Grader) -> None:
+    session, every = Session(folder, grader), course().exercises
+    watch = Watch(session)
+    with session.changed() as progress:
+        progress.passed[every[1].name] = "1 of 1 checks passed"
+    seen = [watch.current]
+    for _ in range(2):
+        watch.press("n")
+        seen.append(watch.current)
+    assert seen == [every[0], every[2], every[3]]
 
 
 def test_hints_come_in_three_steps_and_the_solution_after_passing(
@@ -113,6 +173,10 @@ def test_a_written_task_needs_an_answer_which_the_portfolio_keeps(
     session, exercise = Session(folder, grader), course().exercise("why-keys")
     assert not session.check(exercise).passed
     path, answer = locate(folder, exercise), "the weights of one query sum to one " * 4
+    path.write_text(path.read_text(encoding="utf-8") + answer, encoding="utf-8")
+    assert not session.check(exercise).passed  # eight words, four times
+    reset(folder, exercise)
+    answer = "each query returns an average of the values so its weights over all keys sum to one"
     text = path.read_text(encoding="utf-8")
     assert text.rstrip().endswith(RULE)
     path.write_text(text + answer, encoding="utf-8")

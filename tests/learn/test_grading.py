@@ -45,6 +45,17 @@ def test_a_wrong_answer_in_a_learners_words_is_named(
     assert [m.name for m in report.mistakes] == [mistake], str(report)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "text", "words"), answers.UNNAMED, ids=lambda v: v.split("\n")[0][:30]
+)
+def test_a_wrong_answer_without_a_known_mistake_is_refused_and_not_misnamed(
+    exercise: str, text: str, words: str
+) -> None:
+    report = graded_here(exercise, text)
+    assert not report.passed and words in str(report)
+    assert not report.mistakes, str(report)
+
+
 def test_two_mistakes_at_once_are_both_named(grader: Grader) -> None:
     text = variant_text("layer_normalization", "mean-added", "alpha-forgotten")
     report = graded(grader, "normalize", text)
@@ -76,6 +87,40 @@ def test_a_shape_error_is_explained_by_the_tracer(grader: Grader) -> None:
     report = graded(grader, "scale", text)
     assert "matmul" in report.error and "key.transpose(-2, -1)" in report.error
     assert report.line == 1 + text[: text.index("query @ key")].count("\n")
+
+
+def test_a_function_without_return_is_named_with_its_line(grader: Grader) -> None:
+    text = solution("multi_head_attention").replace("return x.transpose", "x.transpose")
+    report = graded(grader, "split-heads", text)
+    assert report.error == "join_heads returns nothing"
+    assert report.line == 1 + text[: text.index("def join_heads")].count("\n")
+
+
+def test_a_boolean_mask_has_no_factor(grader: Grader) -> None:
+    text = solution("masks").replace("(ids != pad_id)", "(ids != 0)")
+    assert "times the expected one" not in str(graded(grader, "padding-mask", text))
+
+
+def test_a_list_of_layers_that_is_called_is_not_taken_for_an_open_exercise(grader: Grader) -> None:
+    text = variant_text("encoder", "list-of-layers-called")
+    error = graded(grader, "encoder", text).error
+    assert 'missing the required "forward" function' in error and "not written yet" not in error
+
+
+def test_an_inverted_mask_and_a_positive_number_are_both_named(grader: Grader) -> None:
+    text = solution("attention").replace(
+        "masked_fill(~visible, torch", "masked_fill(visible, torch"
+    )
+    diagnosis = graded(grader, "write-attention", text).mistakes[0].diagnosis
+    assert "large positive" in diagnosis and "where the mask is True" in diagnosis
+
+
+def test_layers_that_the_exercise_gives_are_not_said_to_be_swapped(grader: Grader) -> None:
+    text = variant_text("feed_forward", "input-not-widened")
+    report = graded(grader, "feed-forward", text)
+    assert "d_model (8) does not match d_ff (13)" in report.error
+    assert "swapped" not in str(report)
+    assert [m.name for m in report.mistakes] == ["input-not-widened"]
 
 
 def test_a_file_as_handed_out_says_which_line_is_open(grader: Grader) -> None:

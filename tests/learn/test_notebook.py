@@ -45,7 +45,9 @@ def test_an_open_blank_is_reported_as_one() -> None:
 
 def test_a_written_task_shows_the_model_answer_only_after_an_answer() -> None:
     main = vars(sys.modules["__main__"])
-    answers = {"too short": False, "each query returns an average of the values " * 3: True}
+    enough = "each query returns an average of the values so its weights over all keys sum to 1"
+    answers = {"too short": False, "each query returns an average of the values " * 3: False}
+    answers |= {enough: True}
     try:
         for answer, passed in answers.items():
             main["why_keys"] = answer
@@ -54,6 +56,37 @@ def test_a_written_task_shows_the_model_answer_only_after_an_answer() -> None:
             assert ("A model answer" in result._repr_html_()) == passed
     finally:
         del main["why_keys"]
+
+
+def test_one_function_is_checked_without_the_others_of_its_subject() -> None:
+    def look_ahead_mask(size: int, device: str | None = None) -> torch.Tensor:
+        return torch.ones(1, 1, size, size, device=device).tril().bool()
+
+    def padding_mask(ids: torch.Tensor, pad_id: int) -> torch.Tensor:
+        return (ids != pad_id)[:, None, None]
+
+    assert check(padding_mask).passed
+    assert "decoder_mask" in repr(check(look_ahead_mask))  # its exercise asks for both
+
+
+def test_a_function_of_an_exercise_about_a_whole_module_is_found() -> None:
+    def greedy(model: Any, bos_id: int, eos_id: int, max_length: int) -> list[int]:
+        ids = [bos_id]
+        while len(ids) <= max_length and (token := int(model(ids).argmax())) != eos_id:
+            ids.append(token)
+        return ids[1:]
+
+    assert check(greedy).passed
+
+
+def test_a_check_leaves_the_default_dtype_as_it_is() -> None:
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert check(ResidualConnection).passed
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(before)
 
 
 def test_an_object_that_no_exercise_asks_for_is_refused() -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import threading
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -74,6 +76,32 @@ FORGERIES = {
         "from clearhead.blocks import MultiHeadAttentionBlock as M\n"
         "def attention(*a):\n    return M.attention(*a)",
         "library's own version",
+    ),
+    "a file of the course by another path": (
+        "import clearhead\nfolder = clearhead.__file__.rpartition('/')[0]\n"
+        "open(folder + '/./learn/content/manifest.toml')",
+        "cannot read the course",
+    ),
+    "a file of the course from its folder": (
+        "import clearhead, os\nos.chdir(clearhead.__file__.rpartition('/')[0])\n"
+        "open('learn/content/manifest.toml')",
+        "cannot read the course",
+    ),
+    "a file of the course from an open folder": (
+        "import clearhead, os\nfolder = os.open(clearhead.__file__.rpartition('/')[0], 0)\n"
+        "os.open('learn/content/manifest.toml', 0, dir_fd=folder)",
+        "or a folder",
+    ),
+    "the library's module loaded again": (
+        "import importlib\nfrom clearhead.blocks import attention as library\n"
+        "attention = importlib.reload(library).MultiHeadAttentionBlock.attention",
+        "its solution",
+    ),
+    "the library's module imported again": (
+        "import sys\ndel sys.modules['clearhead.blocks.attention']\n"
+        "from clearhead.blocks.attention import MultiHeadAttentionBlock\n"
+        "attention = MultiHeadAttentionBlock.attention",
+        "its solution",
     ),
     "the hook replaced": (
         "import sys\nsys.modules['clearhead.learn.sandbox'].REFUSED = ()",
@@ -154,6 +182,37 @@ def test_an_endless_loop_is_stopped(monkeypatch: pytest.MonkeyPatch, loop: str, 
     monkeypatch.setattr(sandbox, "CPU_SECONDS", 2)
     report = worker.grade_text("residual", "residual", f"while True:\n    {loop}")
     assert "does a loop never end" in report.error and word in report.error
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux")
+def test_an_answer_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    before = set(os.listdir("/proc"))
+    with Grader() as one:
+        one.start()
+        thread = threading.Thread(
+            target=one.grade, args=(course().exercise("residual"), "import time\ntime.sleep(60)")
+        )
+        thread.start()
+        assert one._process is not None
+        children = Path(f"/proc/{one._process.pid}/task/{one._process.pid}/children")
+        while not (running := children.read_text(encoding="ascii").split()):
+            time.sleep(0.05)
+    thread.join()
+    assert not before.intersection(running)
+    deadline = time.monotonic() + 5
+    while any(_runs(pid) for pid in running):
+        assert time.monotonic() < deadline, "the answer still runs"
+        time.sleep(0.05)
+
+
+def _runs(pid: str) -> bool:
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+            != "Z"
+        )
+    except OSError:
+        return False
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of Unix")

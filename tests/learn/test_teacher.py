@@ -101,6 +101,33 @@ def test_a_file_that_is_not_graded_is_named_with_the_reason(
     assert record.getMessage().startswith(f"{tmp_path / name} is not graded: {reason}")
 
 
+@pytest.mark.parametrize("name", ["ada/residual.zip", "bob/residual.ipynb", "cy__residual.tar.gz"])
+def test_an_archive_or_a_notebook_is_named_with_the_reason(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for file in (name, "eve/residual.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("", encoding="utf-8")
+    assert [one.student for one in submissions(tmp_path)] == ["eve"]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{tmp_path / name} is not graded: archives and notebooks are not opened; "
+        "expected STUDENT/EXERCISE.py or STUDENT__EXERCISE.py"
+    )
+
+
+def test_the_table_says_that_only_the_length_of_a_text_was_checked(tmp_path: Path) -> None:
+    (tmp_path / "ada__residual.py").write_text(solution("residual"), encoding="utf-8")
+    (tmp_path / "ada__why-keys.md").write_text("word " * 40, encoding="utf-8")
+    text = "each query returns an average of the values so its weights over all keys sum to one"
+    (tmp_path / "bob__why-keys.md").write_text(text, encoding="utf-8")
+    graded = list(grade_all(submissions(tmp_path), jobs=1))
+    rows = list(csv.DictReader(io.StringIO(to_csv(graded))))
+    assert [(row["checked"], row["passed"]) for row in rows] == [
+        ("results", "1"), ("length only", "0"), ("length only", "1"),
+    ]  # fmt: skip
+
+
 def test_a_library_among_the_submissions_costs_a_few_lines(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -116,6 +143,12 @@ def test_a_message_cannot_become_a_formula_of_a_spreadsheet(folder: Path) -> Non
     (folder / "=cmd" / "residual.py").write_text("(", encoding="utf-8")
     graded = list(grade_all([s for s in submissions(folder) if s.student == "=cmd"], jobs=1))
     assert to_csv(graded).splitlines()[1].startswith("'=cmd,")
+
+
+def test_escape_sequences_of_an_answer_do_not_reach_the_terminal() -> None:
+    report = Report("scale", error="\x1b[2Jboom", printed="\x1b]0;title\x07\rhello\n\tthere")
+    assert "\x1b" not in str(report) and "\x07" not in str(report) and "\r" not in str(report)
+    assert "hello\n\tthere" in str(report)
 
 
 def test_reports_keep_the_schemas_of_other_programs() -> None:

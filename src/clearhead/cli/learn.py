@@ -124,8 +124,7 @@ def reset(name: Name) -> None:
     """Restore an exercise's file; your answer is kept as a backup."""
     from clearhead.learn.folder import reset as reset_file
 
-    backup = reset_file(_session().folder, _exercise(name))
-    print(f"{name} is restored; your answer is saved in {backup}" if backup else "nothing changed")
+    print(reset_file(_session().folder, _exercise(name)))
 
 
 @app.command()

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from clearhead.learn.manifest import texts
+
 State = Mapping[str, Tensor]
 Parameters = Mapping[str, Parameter]
 Shape = tuple[int, ...]
@@ -22,16 +24,6 @@ Assignment = dict[str, tuple[str, ...]]
 
 MOST_WAYS = 24  # four matrices of one shape, in every order
 FIRST = "[:1]"  # marks a vector of the reference that the learner has as a single number
-NOISE = {
-    "w", "proj", "projection", "linear", "fc", "layer", "to", "lin", "dense", "mat", "matrix",
-    "weight", "weights", "head", "heads",
-}  # fmt: skip
-SYNONYMS = {
-    "query": "q", "queries": "q", "qs": "q", "wq": "q", "key": "k", "keys": "k", "ks": "k",
-    "wk": "k", "value": "v", "values": "v", "vs": "v", "wv": "v", "output": "o", "out": "o",
-    "wo": "o", "gamma": "alpha", "scale": "alpha", "beta": "bias", "shift": "bias", "b": "bias",
-    "emb": "embedding", "embed": "embedding",
-}  # fmt: skip
 
 
 class Misfit(ValueError):
@@ -97,6 +89,8 @@ def fill(parameters: Parameters, state: State, way: Way) -> None:
             if value.dim() == 1:
                 value = value[: sum(p.numel() for p in targets)]
             for target, rows in zip(targets, value.chunk(len(targets)), strict=True):
+                if target.dim() == 3 and target.shape[1] > target.shape[2]:  # (h, d_model, d_k)
+                    rows = rows.unflatten(0, target.shape[::2]).mT
                 target.copy_(rows.reshape(target.shape))
 
 
@@ -116,20 +110,25 @@ def _slots(parameters: Parameters, wanted: Shapes) -> dict[str, list[str]]:
 
 
 def _shape(parameters: Parameters, names: list[str]) -> Shape:
-    """The shape of the slot; a convolution of width 1 is a matrix."""
+    """The shape of the slot; a convolution of width 1 is a matrix, as are those of all heads."""
     rows, *rest = parameters[names[0]].shape or (1,)
     while len(rest) > 1 and rest[-1] == 1:
         rest.pop()
+    if len(rest) > 1:  # (h, d_model, d_k) or (h, d_k, d_model)
+        return (rows * min(rest), max(rest))
     return (rows * len(names), *rest)
 
 
 def _assignments(own: Shapes, wanted: Shapes) -> list[Assignment]:
-    """Ways for all weights; else for a block without biases, or with one number for a vector."""
-    meanings = set(map(_meaning, own))
-    some = {n: s for n, s in wanted.items() if not n.endswith("bias") or _meaning(n) in meanings}
-    no_bias = {name: shape for name, shape in wanted.items() if not name.endswith("bias")}
+    """Ways for all weights; else for a block without biases, or with one number for a vector.
+
+    The biases that a block has are those whose names say so, or that of its last layer alone.
+    """
+    meanings, biases = set(map(_meaning, own)), [n for n in wanted if n.endswith("bias")]
+    fewer: tuple[list[str], ...] = ([n for n in biases if _meaning(n) in meanings], biases[-1:], [])
+    some = ({n: s for n, s in wanted.items() if n not in biases or n in kept} for kept in fewer)
     vectors = {name: (1,) if len(shape) == 1 else shape for name, shape in wanted.items()}
-    orders = _first_fitting(*(_orders(own, s) for s in (wanted, some, no_bias, vectors)))
+    orders = _first_fitting(*(_orders(own, shapes) for shapes in (wanted, *some, vectors)))
     found: list[Assignment] = []
     for one in islice(orders, 4 * MOST_WAYS):
         if one not in found:
@@ -165,8 +164,8 @@ def _by_form(own: Shapes, wanted: Shapes) -> Iterator[Assignment]:
 
 def _meaning(name: str) -> str:
     """`query_proj.weight`, `W_Q` and `w_q.weight` have one meaning: `q`."""
-    parts = re.findall(r"[a-z]+|\d+", name.lower())
-    return ".".join(sorted(SYNONYMS.get(p, p) for p in parts if p not in NOISE))
+    parts, known = re.findall(r"[a-z]+|\d+", name.lower()), texts()["parameter"]
+    return ".".join(sorted(known["synonym"].get(p, p) for p in parts if p not in known["noise"]))
 
 
 def _by_unit(

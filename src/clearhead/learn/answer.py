@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import reduce
 from importlib import import_module
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NoReturn, ParamSpec, cast
@@ -22,7 +23,7 @@ from typing import Any, NoReturn, ParamSpec, cast
 import torch
 
 import clearhead
-from clearhead.learn.failures import failure, open_blanks
+from clearhead.learn.failures import failure, open_blanks, without_return
 from clearhead.learn.manifest import Exercise, course, subject, texts
 from clearhead.learn.observe import load_text, names_of, observe, probe_of
 from clearhead.learn.run import Run
@@ -38,24 +39,30 @@ def run_restricted(text: str, exercise_name: str, folder: Path, output: int) -> 
     """Restrict this process, run the answer, and write the result as JSON."""
     exercise = course().exercise(exercise_name)
     _ = solution(exercise.subject), texts()  # before reading is restricted
-    hide(exercise)
-    restrict(folder, output)
+    restrict(folder, output, hide(exercise))
     warnings.simplefilter("ignore")
     result = run_answer(text, exercise, allow_more_time)
     with os.fdopen(output, "w", encoding="utf-8") as stream:
         json.dump(result, stream)
 
 
-def hide(exercise: Exercise) -> None:
-    """Hide from this process what an answer could copy instead of computing it, for good."""
+def hide(exercise: Exercise) -> list[Path]:
+    """Hide from this process what an answer could copy instead of computing it, for good.
+
+    Returns:
+        The files of the solution, from which an answer could load it again.
+    """
     for path in exercise.asked_paths():
         _disable(exercise.subject, path)
+    modules = {address.partition(":")[0] for address in subject(exercise.subject).source}
+    files = [str(import_module(module).__file__) for module in modules]
     _empty(names_of(exercise.subject))
     linecache.clearcache()
     for name in [n for n in sys.modules if n == COURSE or n.startswith(COURSE + ".")]:
         del sys.modules[name]
     sys.modules.pop("__main__", None)
     vars(clearhead).pop("learn", None)
+    return [Path(path) for file in files for path in (file, cache_from_source(file))]
 
 
 def _disable(subject_name: str, path: str) -> None:
@@ -111,7 +118,10 @@ def run_answer(
     except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt
         return {"failed": failure(error, FILENAME)}
     given = exercise.kind != "write"
-    return run_names(completed(names, exercise), exercise.subject, before_order, given)
+    result = run_names(completed(names, exercise), exercise.subject, before_order, given)
+    errors = [str(record["raw"]) for record in result["orders"][0] if "raw" in record]
+    missing = without_return(text, solution(exercise.subject))
+    return {"failed": missing} if missing and all("None" in e for e in errors) else result
 
 
 def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
@@ -142,6 +152,7 @@ def run_names(
     given: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """The records of every order of weights, and the biases that the answer does not have."""
+    before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
     while order < ways:
@@ -157,4 +168,5 @@ def run_names(
             ways = max(ways, run.ways)
         orders.append(records)
         order += 1
+    torch.set_default_dtype(before)  # in a notebook it is the learner's
     return {"orders": orders, "adapted": sorted(adapted)}

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
-from clearhead.learn.manifest import CODING, CONTENT, Exercise, course, subject, texts
+from clearhead.learn.manifest import CODING, Exercise, course, subject, texts
+from clearhead.learn.observe import probe_of
 from clearhead.learn.report import Report
 from clearhead.learn.texts import solution, starting_text, variant_text
 
@@ -24,9 +25,7 @@ class Findings:
 
     problems: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-    variants: int = 0
-    recognised: int = 0
-    confused: int = 0
+    marks: str = ""  # a point for each variant that is recognised, X for another, ? for none
 
 
 def check_course(names: list[str]) -> tuple[list[str], list[str]]:
@@ -42,13 +41,11 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
             found.problems += [f"{exercise.name}: {problem}" for problem in problems]
         for name in dict.fromkeys(e.subject for e in exercises if e.subject):
             _check_subject(name, one, found)
-    if not names:
-        found.problems += _stray_files()
     coding = sum(e.kind in CODING for e in exercises)
     found.lines += [
-        f"{len(exercises)} exercises ({coding} coding), {found.variants} wrong variants",
-        f"recognised as itself: {found.recognised} of {found.variants}; "
-        f"as another: {found.confused} ({time.perf_counter() - start:.0f} s)",
+        f"{len(exercises)} exercises ({coding} coding), {len(found.marks)} wrong variants",
+        f"recognised as itself: {found.marks.count('.')} of {len(found.marks)}; "
+        f"as another: {found.marks.count('X')} ({time.perf_counter() - start:.0f} s)",
     ]
     return found.problems, found.lines
 
@@ -56,8 +53,10 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
 def _of_entry(exercise: Exercise) -> Iterator[str]:
     if len(exercise.name) > LONGEST_NAME or _names().count(exercise.name) > 1:
         yield "the name is too long or not unique"
-    if len(exercise.hints) != HINTS:
+    if len(exercise.hints) != HINTS or not all(map(str.strip, exercise.hints)):
         yield f"expected {HINTS} hints (idea, formula, shape)"
+    required = {"title": exercise.title, "task": exercise.task}
+    yield from (f"the {key} is empty" for key, text in required.items() if not text.strip())
     answers = {"".join(blank.old.split()) for blank in exercise.blanks}
     for hint in exercise.hints:
         squeezed = "".join(hint.split())
@@ -77,6 +76,7 @@ def _of_exercise(exercise: Exercise, one: Grader) -> Iterator[str]:
     if exercise.kind == "written":
         return
     try:
+        probe_of(exercise.subject)
         report = one.grade(exercise, starting_text(exercise))
     except UserError as error:
         yield str(error)
@@ -102,30 +102,15 @@ def _check_subject(name: str, one: Grader, found: Findings) -> None:
         except UserError as error:
             graded = Report(exercise.name, error=str(error))
         named = " + ".join(m.name for m in graded.mistakes)
-        found.variants += 1
-        found.recognised += named == expected
-        found.confused += named not in ("", expected)
-        row += "." if named == expected else "X"
+        row += "." if named == expected else "X" if named else "?"
         if graded.passed:
             found.problems.append(f"{name}: variant {variant.name} passes every check")
         elif named != expected:
             found.problems.append(
                 f"{name}: variant {variant.name} is recognised as {named or 'nothing'}: {graded}"
             )
+    found.marks += row
     found.lines.append(f"{name:24} {report.score}; variants {row}")
-
-
-def _stray_files() -> Iterator[str]:
-    """Content that no exercise uses."""
-    used = {e.subject for e in course().exercises if e.subject}
-    for path in (CONTENT / "subjects").iterdir():
-        if path.name.removesuffix(".toml") not in used:
-            yield f"content/subjects/{path.name} belongs to no exercise"
-    sources = {address.partition(":")[0] for name in used for address in subject(name).source}
-    for path in (CONTENT / "reference").iterdir():
-        module = f"clearhead.learn.content.reference.{path.name.removesuffix('.py')}"
-        if path.name.endswith(".py") and path.name != "__init__.py" and module not in sources:
-            yield f"content/reference/{path.name} belongs to no subject"
 
 
 def new_entry(name: str, chapter: int, subject_name: str) -> str:

@@ -1,10 +1,11 @@
 """What an exception of an answer says to the learner: one line, in the answer's own words."""
 
+import ast
 import inspect
 import linecache
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import reduce
 from typing import Any
@@ -31,6 +32,25 @@ def open_blanks(text: str) -> str:
         return ""
     more = f" ({len(found)} lines have one)" if len(found) > 1 else ""
     return f"line {found[0]}: the blank ____ is not filled in yet{more}"
+
+
+def without_return(text: str, solution: str) -> Record:
+    """The failure of a function that returns nothing although the solution's does, or nothing."""
+    wanted = {function.name for function in _functions(solution, True)}
+    for function in _functions(text, False):
+        if function.name in wanted:
+            message = f"{function.name} returns nothing"
+            return {"error": message, "line": function.lineno, "effect": "nothing-returned"}
+    return {}
+
+
+def _functions(text: str, has_result: bool) -> Iterator[ast.FunctionDef]:
+    """The functions that return something, or say that they are not written yet; or the others."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            ends = [n for n in ast.walk(node) if isinstance(n, ast.Return | ast.Raise)]
+            if any(ast.unparse(end) != "return" for end in ends) == has_result:
+                yield node
 
 
 def _syntax_error(error: SyntaxError) -> Record:
@@ -83,8 +103,12 @@ def _hint(error: BaseException, filename: str) -> str:
 
 
 def _of_torch(error: BaseException) -> bool:
-    """Whether an operation does not exist for a dtype: PyTorch raises NotImplementedError too."""
-    return isinstance(error, NotImplementedError) and "not implemented for" in str(error)
+    """Whether an operation does not exist for a dtype, or a module has no forward.
+
+    PyTorch raises NotImplementedError for both.
+    """
+    words = ("not implemented for", 'missing the required "forward"')
+    return isinstance(error, NotImplementedError) and any(w in str(error) for w in words)
 
 
 def _line(error: BaseException, filename: str) -> int:
@@ -125,4 +149,6 @@ def _explained(error: BaseException, run: Run | None) -> str:
         mistake = trace(function, *inputs).mistake
     except Exception:  # noqa: BLE001 - the answer's own error, which is reported anyway
         return ""
-    return f"{mistake.headline}; {mistake.slip}\n" if mistake else ""
+    # Where the exercise gives the code around a blank, the sizes of its layers are right.
+    slip = mistake and f"; {mistake.slip}" * (not run.given or "nn.Linear(" not in mistake.slip)
+    return f"{mistake.headline}{slip}\n" if mistake else ""

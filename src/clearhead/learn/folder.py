@@ -133,20 +133,24 @@ def read_answer(folder: Path, exercise: Exercise) -> str:
     return read_file(path)
 
 
-def reset(folder: Path, exercise: Exercise) -> Path | None:
-    """The file as it was handed out; the answer is kept beside it. Returns the backup."""
+def reset(folder: Path, exercise: Exercise) -> str:
+    """The file as it was handed out; the answer is kept beside it. Returns what was done."""
     path, text = locate(folder, exercise), starting_text(exercise)
-    backup = None
-    if path.exists() and read_file(path) != text:
+    done = f"{exercise.name} is restored"
+    if path.exists() and read_file(path) == text:
+        done = f"{exercise.name} was never edited"
+    elif path.exists():
         stamp = time.strftime("%Y%m%d-%H%M%S")
         backup = path.with_name(f"{path.stem}.{stamp}.backup")
         atomic_write(backup, read_file(path))
+        done += f"; your answer is saved in {backup}"
     atomic_write(path, text)
     progress = Progress.load(folder)
-    progress.passed.pop(exercise.name, None)
+    if progress.passed.pop(exercise.name, None):
+        done += "; it no longer counts as passed"
     progress.handed_out[exercise.name] = digest(text)
     progress.save(folder)
-    return backup
+    return done
 
 
 def read_file(path: Path) -> str:
@@ -156,7 +160,7 @@ def read_file(path: Path) -> str:
         UserError: no such file, or not text in UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not text in UTF-8; save it as UTF-8") from error
     except OSError as error:

@@ -7,7 +7,16 @@ from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.learn.adopt import MOST_WAYS
-from clearhead.learn.judge import SLACK, Sizes, agrees, checks, difference, flat_tensors, relations
+from clearhead.learn.judge import (
+    SLACK,
+    Sizes,
+    agrees,
+    checks,
+    difference,
+    flat_tensors,
+    forms,
+    relations,
+)
 from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
 from clearhead.learn.records import Record
@@ -24,13 +33,15 @@ NO_MISTAKE = {
     "UnboundLocalError", "ImportError", "ModuleNotFoundError", "RecursionError", "LookupError",
     "Refused",
 }  # fmt: skip
-SECONDS_FOR_PAIRS = 3.0  # of processor time; on a slow machine a pair takes 10 ms
+ALMOST = 1e-2  # of the largest element
+SECONDS_FOR_PAIRS = 3.0  # of processor time; on a slow machine a pair takes 25 ms
 
 
 def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     """The report on one answer; `result` is what the restricted process sent."""
     if failed := result.get("failed"):
-        return Report(exercise, error=str(failed["error"]), line=int(failed.get("line", 0)))
+        known = _effect(*[n for n in texts()["effect"] if n == failed.get("effect")])
+        return Report(exercise, (), known, str(failed["error"]), int(failed.get("line", 0)))
     cases = probe_of(subject_name).cases
     adapted = frozenset(map(str, result["adapted"]))
     if len(result["orders"]) > 2 * MOST_WAYS or not all(map(may_adapt, adapted)):
@@ -45,7 +56,9 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
         return Report(exercise, tuple(found))
     mistakes: Mistakes = ()
     if not any(record.get("type") in NO_MISTAKE for record in records):
-        mistakes = recognize(subject_name, records, adapted)
+        # A mistake that the checks accept here would explain whatever is close to the solution.
+        if not all(agrees(*pair, SLACK) for pair in zip(records, expected, strict=True)):
+            mistakes = recognize(subject_name, records, adapted)
         mistakes = mistakes or by_effect(records, expected, list(cases))
     if all("error" in record for record in records):  # the first one is enough
         failures = tuple(Check(check.name, check.passed) for check in found)
@@ -94,6 +107,8 @@ def _candidates(subject_name: str, record: Record, adapted: Adapted) -> Iterator
     seen = {name: known_record(0, subject_name, name, adapted=adapted) for name in apart}
     fitting = {n for n in apart if not difference(record.get(first), seen[n].get(first), {}, SLACK)}
     wrong, wanted = {n: _wrong(seen[n], right, SLACK) for n in apart}, _wrong(record, right, SLACK)
+    if "error" in record and not first:
+        return  # that two together raise it is an accident
     pairs, error = [], record.get("type")
     for pair in combinations(apart, 2):
         if error and all(seen[name].get("type") != error for name in pair):
@@ -111,7 +126,10 @@ def _wrong(record: Record, right: Record, slack: float = 0.0) -> set[str]:
 
 def by_effect(records: Records, expected: Records, cases: list[Sizes]) -> Mistakes:
     """A mistake of any exercise, recognised by its effect: a cut gradient, a fixed size …"""
-    names = list(_effects(records, expected, cases))[:1]
+    return _effect(*list(_effects(records, expected, cases))[:1])
+
+
+def _effect(*names: str) -> Mistakes:
     return tuple(Mistake(n, " ".join(texts()["effect"][n].split())) for n in names)
 
 
@@ -120,6 +138,9 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
     yield from _of_errors(records)
+    far = set().union(*(_wrong(*pair, ALMOST) for pair in zip(records, expected, strict=True)))
+    if not failed and _values(every) and not _values(far):
+        yield "almost-right"
     for law, name in ((DETERMINISTIC, "random-in-evaluation"), (DRAWN, "drawn-at-random")):
         if any(record.get(law, True) is not True for record in records):
             yield name
@@ -127,11 +148,7 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
         yield "gradient-cut"
     if UNCHANGED in every and not _outputs(every):
         yield "input-changed-in-place"
-    batches = [sizes.get("batch") for sizes in cases]
-    if 1 in batches and {b for b, keys in zip(batches, wrong, strict=True) if keys} == {1}:
-        yield "batch-of-one"
-    elif failed and any(not keys for keys in wrong):
-        yield "size-fixed"
+    yield from _of_sizes(records, expected, wrong, cases)
     triples = zip(records, expected, wrong, strict=True)
     related = [relations(a.get(k), e.get(k)) for a, e, keys in triples for k in _outputs(keys)]
     yield from set.intersection(*related) if related and not failed else ()
@@ -139,8 +156,24 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
         yield "input-changed-in-place"
 
 
+def _of_sizes(
+    records: Records, expected: Records, wrong: list[set[str]], cases: list[Sizes]
+) -> Iterator[str]:
+    """What is wrong for some sizes only; without a batch axis a result has another shape."""
+    bad = [i for i, keys in enumerate(wrong) if keys]
+    shaped = all(forms(records[i].get(k)) == forms(expected[i][k]) for i in bad for k in wrong[i])
+    if {cases[i].get("batch") for i in bad} == {1} and not shaped:
+        yield "batch-of-one"
+    elif len(bad) < len(cases) and any("error" in record for record in records):
+        yield "size-fixed"
+
+
+def _values(keys: set[str]) -> list[str]:
+    return [key for key in keys if not key.startswith(LAW)]
+
+
 def _outputs(keys: set[str]) -> list[str]:
-    return [key for key in keys if not key.startswith(("gradient of ", LAW))]
+    return [key for key in _values(keys) if not key.startswith("gradient of ")]
 
 
 def _of_errors(records: Records) -> Iterator[str]:
@@ -149,8 +182,6 @@ def _of_errors(records: Records) -> Iterator[str]:
         yield "input-changed-in-place"
     if any("cuda" in error.lower() for error in errors):
         yield "device-fixed"
-    if all("NoneType" in error for error in errors) and not any(r["line"] for r in records):
-        yield "nothing-returned"  # the probe could not convert it
 
 
 def _matrices(records: Records, expected: Records) -> tuple[list[list[float]], ...]:

@@ -7,7 +7,7 @@ import torch
 
 from clearhead.learn.records import Record, Typed, close, is_number
 from clearhead.learn.report import Check
-from clearhead.learn.run import LAW
+from clearhead.learn.run import LAW, flat
 
 Sizes = Mapping[str, int]
 SLACK = 5e-4  # of the largest element: a mistake may amplify the rounding of float32
@@ -38,7 +38,7 @@ def resembles(actual: Record, expected: Record) -> bool:
     if agrees(actual, expected, SLACK):
         return True
     blurred = {k for k, value in actual.items() if any(t.is_blurred for t in flat_tensors(value))}
-    same = all(_forms(actual[k]) == _forms(expected.get(k)) for k in blurred)
+    same = all(forms(actual[k]) == forms(expected.get(k)) for k in blurred)
     if not blurred or not same or actual.get("type") != expected.get("type"):
         return False
     known = [k for k in expected if k not in (*blurred, *ERROR_KEYS) and not k.startswith(LAW)]
@@ -48,12 +48,10 @@ def resembles(actual: Record, expected: Record) -> bool:
 
 def flat_tensors(value: Any) -> list[Typed]:
     """The tensors of a recorded value."""
-    if isinstance(value, tuple):
-        return [t for v in value for t in flat_tensors(v)]
-    return [value] if isinstance(value, Typed) else []
+    return [part for part in flat(value) if isinstance(part, Typed)]
 
 
-def _forms(value: Any) -> list[tuple[Any, str]]:
+def forms(value: Any) -> list[tuple[Any, str]]:
     """Shape and kind of each tensor of a value."""
     return [(t.tensor.shape, t.kind) for t in flat_tensors(value)]
 
@@ -153,14 +151,16 @@ def _relation(a: Any, e: Any) -> str:
 
 
 def constant_factor(a: Any, e: Any) -> float:
-    """The factor between two tensors of one shape; 0 if it is not the same for all elements."""
+    """The factor between two tensors of one shape; 0 if it is not the same for all elements.
+
+    A factor close to 1 explains nothing, and where 0 is expected every factor gives 0.
+    """
     big = e.abs() > 1e-3
-    if big.sum() <= 3 or not bool((~big | (a / e).isfinite()).all()):
+    if big.sum() <= 3:
         return 0.0
-    ratios = a[big] / e[big]
-    middle = float(ratios.median())
-    same = abs(middle) > 1e-6 and bool(((ratios - middle).abs() < 1e-3 * abs(middle)).all())
-    return middle if same else 0.0
+    middle = float((a[big] / e[big]).median())
+    same = bool(((a - middle * e).abs() <= 1e-3 * (middle * e).abs() + 1e-5).all())
+    return middle if same and abs(middle) > 1e-6 and abs(middle - 1) > 1e-2 else 0.0
 
 
 def relations(actual: Any, expected: Any) -> set[str]:
@@ -199,8 +199,14 @@ def _of_tensors(actual: Typed, expected: Typed) -> Iterator[str]:
         yield "transposed"
     elif a.shape == e.shape and constant_factor(a, e):
         yield "constant-factor"
-    elif expected.kind != "bool" and _same(a.flatten().sort()[0], e.flatten().sort()[0]):
+    elif expected.kind != "bool" and _same_elements(a, e):
         yield "other-order"
+
+
+def _same_elements(a: Any, e: Any) -> bool:
+    """Whether two tensors differ only in the order of their axes and elements."""
+    same = _same(a.flatten().sort()[0], e.flatten().sort()[0])
+    return same and sorted(a.shape) == sorted(e.shape)
 
 
 def _same(a: Any, e: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -182,9 +182,6 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _exercise(entry: dict[str, Any]) -> Exercise:
-    known = {field.name for field in fields(Exercise)}
-    if unknown := set(entry) - known:
-        raise UserError(f"exercise {entry.get('name')}: unknown keys {sorted(unknown)}")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     values["blanks"] = tuple(_edit(blank, "show") for blank in entry.get("blanks", ()))
     try:

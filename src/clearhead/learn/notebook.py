@@ -14,7 +14,7 @@ from html import escape
 from typing import Any
 
 from clearhead.errors import UserError
-from clearhead.learn.answer import run_names
+from clearhead.learn.answer import completed, run_names
 from clearhead.learn.grading import grade
 from clearhead.learn.manifest import CONTENT, Exercise, course, subject
 from clearhead.learn.report import Report
@@ -71,7 +71,8 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = run_names(names, found.subject, given=found.kind != "write")
+            whole, given = completed(names, found), found.kind != "write"
+            result = run_names(whole, found.subject, given=given)
         report = grade(found.name, found.subject, json.loads(json.dumps(result)))
         after = found.key_idea
     title = f"{course().number(found)} {found.title}"
@@ -89,10 +90,10 @@ def exercise_for(name: str) -> Exercise:
     Raises:
         UserError: none does.
     """
-    known: dict[str, Exercise] = {}
-    for exercise in course().exercises:
-        for address in subject(exercise.subject).source if exercise.subject else ():
-            known.setdefault(address_name(address), exercise)
+    coding = [e for e in course().exercises if e.subject]
+    asked = [(own, e) for e in coding for own in e.asked()]
+    given = [(address_name(a), e) for e in coding for a in subject(e.subject).source]
+    known = dict(reversed([*asked, *given]))
     known.pop("", None)  # of exercises about a whole module
     if name not in known:
         raise UserError(f"no exercise asks for {name}; expected one of {', '.join(sorted(known))}")

@@ -68,6 +68,12 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report as the learner reads it: what failed, then the name of the mistake."""
+        return [
+            "".join(c if c.isprintable() or c in "\n\t" else "�" for c in line)
+            for line in self._lines()
+        ]
+
+    def _lines(self) -> list[str]:
         if self.passed:
             return [f"passed: {self.score}", *self._output()]
         where = f"line {self.line}: " if self.line else ""

@@ -75,7 +75,6 @@ class Run:
         self.seen: dict[str, Any] = {}
         self.ways = 1
         self.last_call: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-        self.on_seen: Callable[[str, Any], None] | None = None
         self._draws = 0
         # The block that was filled last, and the parameters that were given weights.
         self._assigned: tuple[nn.Module | None, list[nn.Parameter]] = (None, [])
@@ -174,8 +173,6 @@ class Run:
         self.last_call = None
         result = detached(output)
         self.seen[name] = result
-        if self.on_seen is not None:
-            self.on_seen(name, result)
         same = all(_equal(a, b) for a, b in zip(given, inputs, strict=True))
         self.seen[UNCHANGED] = self.seen.get(UNCHANGED, True) and same
         outputs = [o for o in flat(output) if _has_gradient(o)]
@@ -227,14 +224,6 @@ def detached(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(detached(v) for v in value)
     return value
-
-
-def listed(value: Any, kind: Callable[[Any], Any] = int) -> Any:
-    """A list of numbers (or texts) as a tuple; what is no such list stays as it is."""
-    try:
-        return tuple(map(kind, value))
-    except (TypeError, ValueError):
-        return detached(value)
 
 
 def flat(value: Any) -> list[Any]:

@@ -8,9 +8,10 @@ import contextlib
 import ctypes
 import math
 import os
+import stat
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,11 @@ class Refused(PermissionError):
     """The answer tried something that no exercise needs."""
 
 
-def restrict(folder: Path, output: int) -> None:
-    """Restrict this process for good: it may write to the open file `output` only."""
+def restrict(folder: Path, output: int, hidden: Iterable[Path]) -> None:
+    """Restrict this process for good: it may write to the open file `output` only.
+
+    `hidden`: the files that it cannot read besides those of the course.
+    """
     os.chdir(folder)
     _close_files(output)
     _limit()
@@ -52,7 +56,10 @@ def restrict(folder: Path, output: int) -> None:
     for module, names in UNAUDITED.items():
         for name in names:
             vars(sys.modules.get(module, os)).pop(name, None)
-    sys.addaudithook(_hook(str(Path(__file__).parent)))
+    course = Path(__file__).parent
+    files = [os.stat(p) for p in [course, *course.rglob("*"), *hidden] if p.exists()]
+    # Device and number of a file are the same however its path is written.
+    sys.addaudithook(_hook({(file.st_dev, file.st_ino) for file in files}))
 
 
 def _close_files(output: int) -> None:
@@ -100,12 +107,13 @@ def _spent() -> int:
     return math.ceil(sum(os.times()[:2]))  # seconds; a forked process begins with 0
 
 
-def _hook(course: str) -> Callable[[str, tuple[Any, ...]], None]:
+def _hook(secret: set[tuple[int, int]]) -> Callable[[str, tuple[Any, ...]], None]:
     """Refuse new processes, the network, the grader, and every change of a file.
 
     What decides is bound here: an answer can replace the names of a module or of builtins.
     """
     refused, hidden, error, writes, is_a, text = REFUSED, COURSE, Refused, _writes, isinstance, str
+    look, is_folder, no_file = os.stat, stat.S_ISDIR, OSError
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event.startswith(refused):
@@ -116,8 +124,13 @@ def _hook(course: str) -> Callable[[str, tuple[Any, ...]], None]:
             path = text(args[0])
             if writes(args[1], args[2]) and path != os.devnull:
                 raise error(f"writing to {path} is not allowed in an exercise")
-            if path.startswith(course):
-                raise error("an answer cannot read the course")
+            try:
+                found = look(args[0])
+            except no_file:
+                return
+            # A path may be relative to an open folder.
+            if (found.st_dev, found.st_ino) in secret or is_folder(found.st_mode):
+                raise error("an answer cannot read the course, its solution, or a folder")
 
     return hook
 

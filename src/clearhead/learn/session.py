@@ -1,6 +1,8 @@
 """One learner at work: checks, hints and progress, for the command line and watch mode."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os.path import relpath
 from pathlib import Path
 
@@ -19,7 +21,18 @@ class Session:
 
     def __init__(self, folder: Path, grader: Grader) -> None:
         self.folder, self.grader = folder, grader
-        self.progress = Progress.load(folder)
+
+    @property
+    def progress(self) -> Progress:
+        """The progress as it is now: another terminal may have changed it."""
+        return Progress.load(self.folder)
+
+    @contextmanager
+    def changed(self) -> Iterator[Progress]:
+        """The progress as it is now, which is saved with the changes that are made to it."""
+        progress = self.progress
+        yield progress
+        progress.save(self.folder)
 
     def check(self, exercise: Exercise, text: str | None = None) -> Report:
         """Grade the learner's file (or another text) and remember the result."""
@@ -30,19 +43,18 @@ class Session:
 
     def _remember(self, report: Report) -> None:
         name = report.exercise
-        self.progress.attempts[name] = self.progress.attempts.get(name, 0) + 1
-        if report.passed:
-            self.progress.passed[name] = report.score
-        for mistake in report.mistakes:
-            self.progress.mistakes.setdefault(name, []).append(mistake.name)
-        self.progress.save(self.folder)
+        with self.changed() as progress:
+            progress.attempts[name] = progress.attempts.get(name, 0) + 1
+            if report.passed:
+                progress.passed[name] = report.score
+            for mistake in report.mistakes:
+                progress.mistakes.setdefault(name, []).append(mistake.name)
 
     def hint(self, exercise: Exercise) -> str:
         """The next hint: idea, then formula, then shape; after the last one, again the last."""
-        shown = self.progress.hints.get(exercise.name, 0)
-        index = min(shown, len(exercise.hints) - 1)
-        self.progress.hints[exercise.name] = index + 1
-        self.progress.save(self.folder)
+        with self.changed() as progress:
+            index = min(progress.hints.get(exercise.name, 0), len(exercise.hints) - 1)
+            progress.hints[exercise.name] = index + 1
         kind = HINT_KINDS[index] if index < len(HINT_KINDS) else "more"
         left = len(exercise.hints) - index - 1
         more = f"\n({left} more: `clearhead learn hint {exercise.name}`)" if left else ""
@@ -82,8 +94,8 @@ class Session:
         """
         reports = [self.check(exercise) for exercise in test_out_exercises(chapter)]
         if all(report.passed for report in reports):
-            self.progress.skipped.append(str(chapter))
-            self.progress.save(self.folder)
+            with self.changed() as progress:
+                progress.skipped.append(str(chapter))
         return reports
 
 
@@ -101,8 +113,10 @@ def test_out_exercises(chapter: int) -> list[Exercise]:
         UserError: there is no such chapter, or it has none.
     """
     inside = [e for e in course().inside(chapter) if e.subject]
+    if chapter not in course().chapters:
+        raise UserError(f"there is no chapter {chapter}; `clearhead learn list` shows all")
     if not inside:
-        raise UserError(f"chapter {chapter} has no exercises; `clearhead learn list` shows all")
+        raise UserError(f"chapter {chapter} has only written tasks; it cannot be skipped")
     hardest = max(e.difficulty for e in inside)
     return [e for e in inside if e.difficulty == hardest]
 
@@ -136,6 +150,6 @@ def assess_yourself(session: Session, exercise: Exercise) -> None:
     if exercise.kind != "written" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     found = [input(f"Does your answer say: {p} [y/n] ")[:1] == "y" for p in exercise.rubric]
-    session.progress.rubric[exercise.name] = found
-    session.progress.save(session.folder)
+    with session.changed() as progress:
+        progress.rubric[exercise.name] = found
     print(f"{sum(found)} of {len(found)} points; your portfolio keeps them")

@@ -187,7 +187,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with every edit made, one after the other.
 
     Raises:
-        UserError: what an edit replaces does not occur, or occurs more than once.
+        UserError: what an edit replaces is no code, does not occur, or occurs more than once.
     """
     for edit in edits:
         text = replace(text, edit)
@@ -198,7 +198,9 @@ def replace(text: str, edit: Edit) -> str:
     """The text with one expression or statement replaced; comments and layout stay."""
     tree = ast.parse(text)
     scope = definition(tree, edit.inside) if edit.inside else tree
-    found = list(_occurrences(scope, _pattern(edit.old)))
+    wanted = _pattern(edit.old)
+    same = (node for node in _in_order(scope) if type(node) is type(wanted))
+    found = [node for node in same if ast.dump(node) == ast.dump(wanted)]
     if not found or len(found) < edit.nth or (len(found) > 1 and not edit.nth):
         raise UserError(
             f"`{edit.old}` occurs {len(found)} times in {edit.inside or 'the source'}; "
@@ -216,39 +218,19 @@ def body_removed(text: str, path: str) -> str:
     node = definition(ast.parse(text), path)
     body = node.body[1:] if ast.get_docstring(node) else node.body
     start, _ = _span(text, body[0])
-    start = _before_comments(text, start)
     _, end = _span(text, body[-1])
-    return text[:start] + "raise NotImplementedError" + text[end:]
-
-
-def _before_comments(text: str, start: int) -> int:
-    """The comment lines above a body belong to the solution."""
-    head = text[:start]
-    comments = re.search(r"(?:^[ \t]*#[^\n]*\n)*[ \t]*\Z", head, re.MULTILINE)
-    if comments is None or not comments.group().strip():
-        return start
-    indent = len(head) - len(head.rstrip(" "))
-    return comments.start() + indent
+    # The comment lines above a body belong to the solution.
+    comments = re.search(r"^([ \t]*)(?:#[^\n]*\n[ \t]*)*\Z", text[:start], re.MULTILINE)
+    first = comments.end(1) if comments else start
+    return text[:first] + "raise NotImplementedError" + text[end:]
 
 
 def _pattern(code: str) -> ast.AST:
-    statement = ast.parse(code).body[0]
+    try:
+        (statement,) = ast.parse(code).body
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"`{code}` is not one expression or statement; correct the edit") from error
     return statement.value if isinstance(statement, ast.Expr) else statement
-
-
-def _occurrences(scope: ast.AST, pattern: ast.AST) -> Iterator[ast.AST]:
-    return (node for node in _in_order(scope) if _same(node, pattern))
-
-
-def _same(a: object, b: object) -> bool:
-    """Whether two syntax trees are equal; most pairs differ at their first node."""
-    if isinstance(a, ast.AST):
-        return type(a) is type(b) and all(
-            _same(getattr(a, field, None), getattr(b, field, None)) for field in a._fields
-        )
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return type(a) is type(b) and a == b
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -20,10 +20,14 @@ from clearhead.learn.session import check_text
 
 logger = logging.getLogger(__name__)
 LARGEST_ANSWER = 1 << 20
-COLUMNS = ("student", "exercise", "passed", "checks_passed", "checks", "mistakes", "message")
+COLUMNS = (
+    "student", "exercise", "checked", "passed", "checks_passed", "checks", "mistakes", "message",
+)  # fmt: skip
 SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
 NAMES = f"STUDENT/EXERCISE.py or STUDENT{SEPARATOR}EXERCISE.py"
 SHOWN = 10  # files that are not graded
+ANSWERS = (".py", ".md")
+PACKED = (".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def submissions(folder: Path) -> list[Submission]:
     """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or FOLDER/STUDENT__EXERCISE.py.
 
     A link or a folder of that name is a submission, too: it gets a report that says so. Warnings
-    name the files that are not graded.
+    name the files that are not graded, archives and notebooks too.
 
     Raises:
         UserError: the folder has none.
@@ -57,12 +61,12 @@ def submissions(folder: Path) -> list[Submission]:
     known = {exercise.name: exercise for exercise in course().exercises}
     found, left = [], []
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (".py", ".md"):
+        if path.suffix not in (*ANSWERS, *PACKED):
             continue
         parts = path.relative_to(folder).parts
         student, _, name = path.stem.rpartition(SEPARATOR)
         student = (parts[0] if len(parts) > 1 else student).lstrip(".")
-        if student and name in known:
+        if student and name in known and path.suffix in ANSWERS:
             found.append(Submission(student, known[name], path))
         elif name != "README" and not any(part.startswith(".") for part in parts):
             left.append((path, name))
@@ -77,11 +81,13 @@ def submissions(folder: Path) -> list[Submission]:
 def _warn(left: Sequence[tuple[Path, str]]) -> None:
     """Say of the first files why they are not graded."""
     for path, name in left[:SHOWN]:
+        reason = f"no student is named; expected {NAMES}"
         try:
             course().exercise(name)
-            reason = f"no student is named; expected {NAMES}"
         except UserError as error:
             reason = str(error)
+        if path.suffix in PACKED:
+            reason = f"archives and notebooks are not opened; expected {NAMES}"
         logger.warning("%s is not graded: %s", path, reason)
     if (more := len(left) - SHOWN) > 0:
         logger.warning("%d more are not graded", more)
@@ -132,7 +138,8 @@ def to_csv(graded: Sequence[Graded]) -> str:
         right = sum(check.passed for check in report.checks)
         mistakes = " ".join(mistake.name for mistake in report.mistakes)
         message = "" if report.passed else report.lines()[0]
-        row = [one.submission.student, report.exercise, int(report.passed), right]
+        checked = "length only" if one.submission.exercise.kind == "written" else "results"
+        row = [one.submission.student, report.exercise, checked, int(report.passed), right]
         writer.writerow([*map(_plain, row), len(report.checks), mistakes, _plain(message)])
     return stream.getvalue()
 

@@ -3,7 +3,6 @@
 import re
 import textwrap
 from functools import cache
-from itertools import pairwise, takewhile
 
 from clearhead.errors import UserError
 from clearhead.learn.manifest import CODING, Exercise, course, slug, subject, texts
@@ -33,35 +32,12 @@ def variant_text(subject_name: str, *names: str) -> str:
     Raises:
         UserError: an edit does not fit the source, or both change the same expression.
     """
-    if len(names) == 1:
-        return apply_edits(solution(subject_name), subject(subject_name).variant(names[0]).edits)
-    text = solution(subject_name)
-    lines = text.splitlines(keepends=True)
-    changes = sorted(_changed_lines(subject_name, name) for name in names)
-    if all(a[1] <= b[0] for a, b in pairwise(changes)):  # in different lines: no need to parse
-        for first, end, new in reversed(changes):
-            lines[first:end] = new
-        return "".join(lines)
     variants = [subject(subject_name).variant(name) for name in names]
+    text = solution(subject_name)
     try:
         return apply_edits(text, [e for v in variants for e in v.edits])
     except UserError:  # one edit may contain what the other replaces: the larger one first
         return apply_edits(text, [e for v in reversed(variants) for e in v.edits])
-
-
-@cache
-def _changed_lines(subject_name: str, name: str) -> tuple[int, int, tuple[str, ...]]:
-    """The lines of the solution that a variant changes, and what stands there instead."""
-    old = solution(subject_name).splitlines(keepends=True)
-    new = variant_text(subject_name, name).splitlines(keepends=True)
-    first = _common(old, new)
-    after = _common(old[first:][::-1], new[first:][::-1])
-    return first, len(old) - after, tuple(new[first : len(new) - after])
-
-
-def _common(a: list[str], b: list[str]) -> int:
-    """How many lines two texts have in common at their beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def file_name(exercise: Exercise) -> str:
@@ -116,9 +92,9 @@ def answer_of(text: str) -> str:
 
 def assess(exercise: Exercise, text: str) -> Report:
     """One check: is there an answer? Its quality is assessed by the learner herself."""
-    words = len(answer_of(text).split())
+    words = len(set(re.findall(r"\w+", answer_of(text).lower())))
     enough = words >= FEWEST_WORDS
-    check = Check(f"at least {FEWEST_WORDS} words", enough, f"{words} so far")
+    check = Check(f"at least {FEWEST_WORDS} different words", enough, f"{words} so far")
     return Report(exercise.name, (check,))
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clearhead.errors import UserError
-from clearhead.learn.folder import Progress, locate, reset
+from clearhead.learn.folder import locate, reset
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.session import Session, describe, what_next
 
@@ -56,29 +56,23 @@ class Watch:
         elif self.current is not None and key == "h":
             print(self.session.hint(self.current))
         elif self.current is not None and key == "n":
-            self._go(self.session.next() or self.current)
+            self._go(self.current)
         elif self.current is not None and key == "r":
-            self._reset(self.current)
+            print(reset(self.session.folder, self.current))
+            self.times = self._now()
 
     def _check_all(self) -> None:
         for exercise in course().exercises:
             if exercise.name in self.session.progress.attempts:
                 self._check(exercise)
 
-    def _reset(self, exercise: Exercise) -> None:
-        backup = reset(self.session.folder, exercise)
-        self.session.progress = Progress.load(self.session.folder)
-        self.times = self._now()
-        print(f"reset; your answer is kept in {backup}" if backup else "nothing to reset")
-
-    def _go(self, exercise: Exercise) -> None:
-        """Move on, or past an exercise that is not done yet."""
+    def _go(self, current: Exercise) -> None:
+        """Move on to the next exercise that is not done; after the last one, to the first."""
         every = course().exercises
-        if exercise is self.current:
-            index = every.index(exercise) + 1
-            exercise = every[index % len(every)]
-        self.current = exercise
-        self._check(exercise)
+        index = every.index(current) + 1
+        following = [*every[index:], *every[:index]]
+        self.current = next((e for e in following if not self.session.is_done(e)), None)
+        self._check(self.current)
 
     def _check(self, exercise: Exercise | None) -> None:
         if exercise is None:

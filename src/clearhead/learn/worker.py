@@ -39,7 +39,7 @@ ENDED = "the answer ended its own process"
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Grade request after request until the input ends."""
     torch.set_num_threads(1)  # a process with threads cannot be forked safely
-    _adopt_orphans()
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what an answer leaves behind becomes its child
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         request = json.loads(line)
@@ -70,13 +70,15 @@ def grade_text(exercise: str, subject: str, text: str) -> Report:
 def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple[bytes, str]:
     """What the child sent, or why it was stopped."""
     reading, writing = os.pipe()
-    child = os.fork()
+    parent, child = os.getpid(), os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             os.setsid()
+            _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with this process
             os.dup2(printed.fileno(), 1)
             os.dup2(printed.fileno(), 2)
-            run_restricted(text, exercise, folder, writing)
+            if os.getppid() == parent:  # which may have ended before that
+                run_restricted(text, exercise, folder, writing)
         os._exit(0)
     os.close(writing)
     data, reason = _read(reading, child)
@@ -88,11 +90,10 @@ def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple
     return b"", _reason(os.waitstatus_to_exitcode(status))
 
 
-def _adopt_orphans() -> None:
-    """On Linux, a process that an answer leaves behind becomes a child of this one."""
-    subreaper = 36
+def _prctl(option: int, value: int) -> None:
+    """Set an option of this process, on Linux."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _end_orphans() -> None:

@@ -106,9 +106,8 @@ def _graded(cell: Cell, name: str, solution: bool) -> Cell:
 def _source(exercise: Exercise) -> str:
     """The solution; the statements that differ from what a learner is given are marked."""
     if exercise.kind == "written":
-        name, answer = variable_of(exercise), exercise.answer.strip()
-        text = f'{BEGIN}\n{name} = """\n{answer}\n"""\n{END}'
-        return f"# Assign your answer, a string, to {name}.\n{text}"
+        text = f"{BEGIN}\n{_solved_text(exercise)}\n{END}"
+        return f"# Assign your answer, a string, to {variable_of(exercise)}.\n{text}"
     return marked(solution(exercise.subject), starting_code(exercise))
 
 

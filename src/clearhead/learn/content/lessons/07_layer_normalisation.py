@@ -15,9 +15,10 @@ r"""
 # 7. Layer normalisation
 
 **The question.** In the paper's model, the longest path from a source token to a prediction leads
-through 30 sublayers: 12 in the encoder, 18 in the decoder. If each of them enlarged its input by a
-factor of 1.5, the result would be 190,000 times too large; with a factor of 0.7 it would be almost
-zero. How can a stack keep its vectors at a useful size, whatever its weights are?
+through 29 sublayers: 12 in the encoder and 17 in the decoder, which it enters after the first
+self-attention. If each of them enlarged its input by a factor of 1.5, the result would be about
+128,000 times too large; with a factor of 0.7 it would be almost zero. How can a stack keep its
+vectors at a useful size, whatever its weights are?
 """
 
 # %%

@@ -1,11 +1,12 @@
 """Probes of attention, masks and heads."""
 
-import contextlib
+import inspect
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from clearhead.learn.content.probes.draws import see_draws
 from clearhead.learn.run import EITHER_WEIGHTS, Run, probe
 
 
@@ -24,10 +25,17 @@ def rows_sum_to_one(run: Run, weights: object) -> None:
         run.law("every row of the weights sums to 1", holds, f"a row sums to {worst:.4g}")
 
 
-@probe(
-    {"batch": 2, "h": 3, "query": 5, "key": 7, "d_k": 4},
+def causal(run: Run) -> Tensor:
+    """(1, 1, query, key): query i sees keys 0 to i, and never the last one."""
+    mask = torch.ones(run.query, run.key, dtype=torch.bool).tril()
+    mask[:, -1] = False
+    return mask[None, None]
+
+
+@probe(  # no d_k is a square: a rounded root is wrong for every size
+    {"batch": 2, "h": 3, "query": 5, "key": 7, "d_k": 6},
     {"batch": 1, "h": 2, "query": 6, "key": 3, "d_k": 5},
-    {"batch": 4, "h": 1, "query": 2, "key": 3, "d_k": 9},
+    {"batch": 4, "h": 1, "query": 2, "key": 3, "d_k": 8},
 )
 def attention(run: Run) -> None:
     """`attention(query, key, value, mask, dropout)`."""
@@ -42,6 +50,7 @@ def attention(run: Run) -> None:
     if isinstance(masked, Tensor) and masked.shape[-1] == run.key:
         hidden = masked.masked_fill(mask, 0.0).abs().max()
         run.law("hidden keys have weight 0", bool(hidden < 1e-6), f"one has {float(hidden):.3g}")
+    run.see("with a look-ahead mask", attend, q, k, v, causal(run), None)
     dropped = "output with dropout of every second key"
     run.see(dropped, _output_of(attend), q, k, v, mask, _every_second)
     if run.given:  # sources differ in whether they return the weights before or after dropout
@@ -49,7 +58,7 @@ def attention(run: Run) -> None:
     if EITHER_WEIGHTS not in run.adapted:
         _before_dropout(run, masked, _second(attend(q, k, v, mask, _every_second)))
     if "masked_softmax" in run.answer:  # else the answer does without it
-        _row_without_keys(run)
+        _masked_softmax(run)
 
 
 def _before_dropout(run: Run, without: object, weights: object) -> None:
@@ -58,12 +67,20 @@ def _before_dropout(run: Run, without: object, weights: object) -> None:
         run.law("the weights are returned as they were before dropout", same)
 
 
-def _row_without_keys(run: Run) -> None:
-    scores, mask = run.normal(1, 1, 2, 3), torch.tensor([[[[True, False, True], [False] * 3]]])
-    with contextlib.suppress(NotImplementedError, TypeError):  # it is not what attention() calls
-        row = run.get("masked_softmax")(scores, mask)[0, 0, 1]
-        detail = f"its weights are {row.tolist()}"
-        run.law("a row without visible keys becomes zeros", bool((row == 0).all()), detail)
+def _masked_softmax(run: Run) -> None:
+    """What it returns by itself: `attention` may not call it, or with other arguments."""
+    function = run.get("masked_softmax")
+    scores, mask = run.normal(1, 1, 3, 3), torch.ones(1, 1, 3, 3, dtype=torch.bool).tril(-1)
+    try:
+        inspect.signature(function).bind(scores, mask)
+    except TypeError:  # a function of the answer's own
+        return
+    rows = function(scores, mask)[0, 0]
+    detail = f"its weights are {rows[0].tolist()}"
+    run.law("a row without visible keys becomes zeros", bool((rows[0] == 0).all()), detail)
+    expected = scores.masked_fill(~mask, -torch.inf).softmax(-1)[0, 0, 1:]
+    holds = bool(torch.allclose(rows[1:], expected, atol=1e-3))
+    run.law("masked_softmax distributes a weight of 1 over the visible keys", holds)
 
 
 def _every_second(weights: Tensor) -> Tensor:
@@ -84,7 +101,7 @@ def self_attention(run: Run) -> None:
 
 
 @probe(
-    {"batch": 2, "h": 3, "query": 5, "key": 7, "d_k": 4},
+    {"batch": 2, "h": 3, "query": 5, "key": 7, "d_k": 6},
     {"batch": 1, "h": 2, "query": 6, "key": 3, "d_k": 5},
     {"batch": 4, "h": 5, "query": 2, "key": 8, "d_k": 3},
 )
@@ -101,22 +118,11 @@ def multi_head_attention(run: Run) -> None:
     before = run.see("output with a look-ahead mask", block, x, x, x, look_ahead)
     _causality(run, block, x, look_ahead, before)
     dropped = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0, training=True)
-    shapes = _shapes_at_dropout(dropped)
     run.see("output in training with dropout 1", dropped, x, k, v, None)
-    if shapes:  # F.dropout is not seen
-        law, found = "dropout is applied to the attention weights", f"to {tuple(shapes[0])}"
-        run.law(law, any(run.key in shape for shape in shapes), f"it is applied {found}")
+    half = run.block("MultiHeadAttentionBlock", d_model, run.h, 0.5, training=True)
+    see_draws(run, half, x, k, v, None)
     still = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0)
     run.see("output in evaluation with dropout 1", still, x, k, v, None)
-
-
-def _shapes_at_dropout(block: torch.nn.Module) -> list[torch.Size]:
-    """Filled in the next pass: the shape of what each `nn.Dropout` of the block receives."""
-    shapes: list[torch.Size] = []
-    for module in block.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.register_forward_pre_hook(lambda _, x: shapes.extend(t.shape for t in x))
-    return shapes
 
 
 def _causality(run: Run, block: torch.nn.Module, x: Tensor, mask: Tensor, before: object) -> None:
@@ -133,10 +139,10 @@ def _causality(run: Run, block: torch.nn.Module, x: Tensor, mask: Tensor, before
 @probe({"batch": 3, "tgt_len": 5}, {"batch": 1, "tgt_len": 4}, {"batch": 2, "tgt_len": 7})
 def masks(run: Run) -> None:
     """`padding_mask`, `look_ahead_mask`, `decoder_mask`."""
-    ids = _padded(run)
-    run.see("padding_mask", run.get("padding_mask"), ids, 9)
+    ids, pad_id = _padded(run)
+    run.see("padding_mask", run.get("padding_mask"), ids, pad_id)
     run.see("look_ahead_mask", run.get("look_ahead_mask"), run.tgt_len)
-    run.see("decoder_mask", run.get("decoder_mask"), ids, 9)
+    run.see("decoder_mask", run.get("decoder_mask"), ids, pad_id)
     for name in ("padding_mask", "look_ahead_mask", "decoder_mask"):
         run.seen[name] = _as_boolean(run.seen[name])
 
@@ -151,15 +157,20 @@ def _as_boolean(mask: object) -> object:
 @probe({"batch": 3, "tgt_len": 5}, {"batch": 1, "tgt_len": 4}, {"batch": 2, "tgt_len": 7})
 def shift_right(run: Run) -> None:
     """`shift_right(labels, bos_id)`."""
-    run.see("decoder input", run.get("shift_right"), _padded(run), 1)
+    run.see("decoder input", run.get("shift_right"), _padded(run)[0], 10 + run.batch)
 
 
-def _padded(run: Run) -> Tensor:
-    """Ids 2 to 8 with padding 9: every sentence has another length; id 0 occurs as a token."""
+def _padded(run: Run) -> tuple[Tensor, int]:
+    """Ids with padding, and its id, which differs from case to case; id 0 occurs as a token.
+
+    Every sentence has another length, and there are tokens with smaller and with larger ids.
+    """
+    pad_id = 4 + run.batch
     ids = run.ids(run.batch, run.tgt_len, low=2, high=9)
-    ids[:, 1] = 0
+    ids[ids == pad_id] = 9
+    ids[:, 0], ids[:, 1] = 9, 0
     lengths = torch.tensor([run.tgt_len - i for i in range(run.batch)])
-    return ids.masked_fill(torch.arange(run.tgt_len) >= lengths[:, None], 9)
+    return ids.masked_fill(torch.arange(run.tgt_len) >= lengths[:, None], pad_id), pad_id
 
 
 def _output_of(attend: Callable[..., object]) -> Callable[..., object]:

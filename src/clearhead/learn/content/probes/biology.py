@@ -2,7 +2,8 @@
 
 import torch
 
-from clearhead.learn.run import Run, listed, probe
+from clearhead.learn.content.probes.lists import listed
+from clearhead.learn.run import Run, probe
 
 
 @probe()

@@ -5,20 +5,25 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import DRAWN, LAW, Run, listed, probe
+from clearhead.learn.content.probes.lists import listed
+from clearhead.learn.run import DRAWN, LAW, Run, probe
 
-BOS, EOS = 0, 1
+
+def special_ids(run: Run) -> tuple[int, int]:
+    """The ids of BOS and EOS, which differ from case to case."""
+    return run.vocab % 3, (run.vocab + 1) % 3
 
 
 def toy_model(run: Run, vocab: int, eos_bias: float) -> Callable[[list[int]], Tensor]:
     """Log-probabilities that depend on every token of the prefix."""
+    bos_id, eos_id = special_ids(run)
     table = run.normal(32, vocab).to(torch.float64)
 
     def next_log_probabilities(ids: list[int]) -> Tensor:
         code = sum((place + 1) * int(token) for place, token in enumerate(ids))
         scores = table[code % 32].clone()
-        scores[BOS] = -50.0
-        scores[EOS] += eos_bias
+        scores[bos_id] = -50.0
+        scores[eos_id] += eos_bias
         return scores.log_softmax(0)
 
     return next_log_probabilities
@@ -30,7 +35,7 @@ def greedy(run: Run) -> None:
     for bias in (-3.0, 0.0, 1.0):
         model = toy_model(run, run.vocab, bias)
         found, again = (
-            listed(run.get("greedy")(model, BOS, EOS, run.max_length)) for _ in range(2)
+            listed(run.get("greedy")(model, *special_ids(run), run.max_length)) for _ in range(2)
         )
         run.seen[f"ids, EOS bias {bias:g}"] = found
         run.law(DRAWN.removeprefix(LAW), found == again)
@@ -39,9 +44,9 @@ def greedy(run: Run) -> None:
 @probe(*({"vocab": v, "beam_size": b, "max_length": 6} for v, b in ((6, 2), (5, 4), (8, 3))))
 def beam_search(run: Run) -> None:
     """`beam_search(next_log_probabilities, bos_id, eos_id, beam_size, max_length)`."""
-    for bias in (-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, -0.75, -0.5):
+    for bias in (-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, -0.75, -0.5, -1.5, 0.25, -0.25, 0.75):
         model = toy_model(run, run.vocab, bias)
-        found = run.get("beam_search")(model, BOS, EOS, run.beam_size, run.max_length)
+        found = run.get("beam_search")(model, *special_ids(run), run.beam_size, run.max_length)
         run.seen[f"ids, EOS bias {bias:g}"] = listed(found)
 
 
@@ -63,6 +68,7 @@ def cached_attention(run: Run) -> None:
 PAIRS = (
     ("the cat sat on the mat", "the cat is on the mat"),
     ("the the the the the the the", "the cat is on the mat"),
+    ("the mat on sat cat the", "the cat sat on the mat"),
     ("a dog", "a dog barks loudly at the cat"),
     ("one", "one two three"),
     ("the cat", "the cat saw the other cat"),

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from clearhead.learn.content.probes.draws import see_draws
 from clearhead.learn.run import Run, probe
 
 SIZES = (
@@ -29,7 +30,7 @@ def input_embeddings(run: Run) -> None:
 @probe(*SIZES, {"batch": 3, "seq_len": 4, "d_model": 7})
 def positional_encoding(run: Run) -> None:
     """`PositionalEncoding(d_model, seq_len, dropout)`; the last case has an odd width."""
-    longest = run.seq_len + 2
+    longest = 2 * run.seq_len + 1  # not d_model, and not close to it
     block = run.block("PositionalEncoding", run.d_model, longest, 0.0)
     x = run.normal(run.batch, run.seq_len, run.d_model)
     zeros = run.see("encoding of zeros", block, torch.zeros_like(x))
@@ -45,6 +46,8 @@ def positional_encoding(run: Run) -> None:
     run.see("output in evaluation with dropout 1", still, x)
     dropped = run.block("PositionalEncoding", run.d_model, longest, 1.0, training=True)
     run.see("output in training with dropout 1", dropped, x)
+    half = run.block("PositionalEncoding", run.d_model, longest, 0.5, training=True)
+    see_draws(run, half, x)
 
 
 @probe(*({**sizes, "seq_len": sizes["seq_len"] + 4} for sizes in SIZES))
@@ -68,6 +71,7 @@ def feed_forward(run: Run) -> None:
     run.see("output", block, x)
     dropped = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0, training=True)
     run.see("output in training with dropout 1", dropped, x)
+    see_draws(run, run.block("FeedForwardBlock", run.d_model, run.d_ff, 0.5, training=True), x)
     still = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0)
     run.see("output in evaluation with dropout 1", still, x)
 
@@ -89,6 +93,7 @@ def _residual(run: Run, name: str) -> None:
     x = run.normal(run.batch, run.seq_len, run.d_model) * 3.0 + 1.0
     run.see("output", run.block(name, 0.0), x, sublayer)
     run.see("output in training with dropout 1", run.block(name, 1.0, training=True), x, sublayer)
+    see_draws(run, run.block(name, 0.5, training=True), x, sublayer)
     run.see("output in evaluation with dropout 1", run.block(name, 1.0), x, sublayer)
 
 

@@ -15,6 +15,7 @@ from clearhead.blocks import (
     PositionalEncoding,
     ProjectionLayer,
 )
+from clearhead.learn.content.probes.draws import see_draws
 from clearhead.learn.run import Run, probe
 
 H, D_FF = 3, 11
@@ -62,18 +63,20 @@ def encoder_block(run: Run) -> None:
     block = run.block("EncoderBlock", _attention(run), _feed_forward(run), 0.0)
     output = run.see("output", block, x, mask)
     _ignores_padding(run, block, x, mask, output)
-    dropped = run.block("EncoderBlock", _attention(run), _feed_forward(run), 1.0, training=True)
+    parts = _attention(run), _feed_forward(run)
+    dropped = run.block("EncoderBlock", *parts, 1.0, training=True)
     run.see("output in training with dropout 1", dropped, x, mask)
+    see_draws(run, run.block("EncoderBlock", *parts, 0.5, training=True), x, mask)
     still = run.block("EncoderBlock", _attention(run), _feed_forward(run), 1.0)
     run.see("output in evaluation with dropout 1", still, x, mask)
 
 
-@probe(*ONE)
+@probe(*({**sizes, "layers": n} for sizes, n in zip(ONE, (3, 4), strict=True)))
 def encoder(run: Run) -> None:
-    """`Encoder(layers)`, a stack of three."""
+    """`Encoder(layers)`, a stack of three or four."""
     x = run.normal(run.batch, run.src_len, run.d_model)
     mask = visible(run.batch, run.src_len)
-    block = run.block("Encoder", nn.ModuleList(_encoder_layer(run) for _ in range(3)))
+    block = run.block("Encoder", nn.ModuleList(_encoder_layer(run) for _ in range(run.layers)))
     output = run.see("output", block, x, mask)
     _ignores_padding(run, block, x, mask, output)
 
@@ -97,12 +100,14 @@ def decoder_block(run: Run) -> None:
     dropped = run.block("DecoderBlock", *parts, 1.0, training=True)
     x, memory, src_mask, tgt_mask = _decoder_inputs(run)
     run.see("output in training with dropout 1", dropped, x, memory, src_mask, tgt_mask)
+    half = run.block("DecoderBlock", *parts, 0.5, training=True)
+    see_draws(run, half, x, memory, src_mask, tgt_mask)
 
 
-@probe(*TWO)
+@probe(*({**sizes, "layers": n} for sizes, n in zip(TWO, (3, 2), strict=True)))
 def decoder(run: Run) -> None:
-    """`Decoder(layers)`, a stack of three."""
-    block = run.block("Decoder", nn.ModuleList(_decoder_layer(run) for _ in range(3)))
+    """`Decoder(layers)`, a stack of two or three."""
+    block = run.block("Decoder", nn.ModuleList(_decoder_layer(run) for _ in range(run.layers)))
     _decode(run, block)
 
 
@@ -116,6 +121,9 @@ def _decode(run: Run, block: nn.Module) -> None:
     x, memory, src_mask, tgt_mask = _decoder_inputs(run)
     # A mask that fits everywhere: what is wrong besides the masks is seen before they do not fit.
     every = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    # And a source as long as the target: a wrong sequence gives wrong values, not only an error.
+    short = run.normal(run.batch, run.tgt_len, run.d_model)
+    run.see("output for a source of the target's length", block, x, short, every, every)
     run.see("output without hidden positions", block, x, memory, every, every)
     output = run.see("output", block, x, memory, src_mask, tgt_mask)
     changed = x.clone()

@@ -13,12 +13,16 @@ def smoothed_loss(run: Run) -> None:
 
     # The gradient of the logits: a second log_softmax, as in nn.CrossEntropyLoss, changes nothing.
     def loss(logits: Tensor, labels: Tensor, smoothing: float) -> object:
-        return smoothed_loss(logits.log_softmax(-1), labels, smoothing, run.vocab - 1)
+        return smoothed_loss(logits.log_softmax(-1), labels, smoothing, pad_id)
 
+    pad_id = 2 + run.padded  # neither the first nor the last id, and another one in each case
     logits = run.normal(run.tokens, run.vocab)
     labels = run.ids(run.tokens, high=run.vocab - 1)
-    labels[run.tokens - run.padded :] = run.vocab - 1
+    labels[labels == pad_id] = run.vocab - 1
+    labels[:2] = torch.tensor([0, run.vocab - 1])
+    labels[run.tokens - run.padded :] = pad_id
     run.see("loss", loss, logits, labels, 0.1)
+    run.see("loss with smoothing 0.3", loss, logits, labels, 0.3)
     run.see("loss without smoothing", loss, logits, labels, 0.0)
 
 
