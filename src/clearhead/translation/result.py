@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from clearhead.decoding import Hypothesis
 from clearhead.text import BothLanguages
-from clearhead.translation.layout import Span
+from clearhead.translation.sources import Span
 
 # (source word, target word), counted from 0 among what str.split() gives.
 Link = tuple[int, int]

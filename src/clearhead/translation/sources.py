@@ -1,9 +1,10 @@
 """From texts to what the model reads: sentences of token ids, each with its span in the text.
 
-A text is split where sentences end; its layout is copied (`clearhead.translation.layout`). A
-sentence with more tokens than the model has positions is cut where it hurts least. A heading in
-capitals (WHERE IS THE STATION?) shares hardly a token with the sentences that a model learned
-from, so it is read as it is usually written.
+A text is split where sentences end. What is layout and not language (marks of list items, tables,
+rules, tags of elements) is no part of a sentence: a model would change it, and translate what
+follows it in another way. A sentence with more tokens than the model has positions is cut where it
+hurts least. A heading in capitals (WHERE IS THE STATION?) shares hardly a token with the sentences
+that a model learned from, so it is read as it is usually written.
 
 Spans are pairs of positions in the text, so nothing is lost: what lies between two spans is
 whitespace and layout, which are copied into the translation.
@@ -17,12 +18,12 @@ from typing import NamedTuple
 
 from clearhead.errors import UserError
 from clearhead.text import BothLanguages
-from clearhead.translation.layout import Span, after_mark, is_layout, language
 
 logger = logging.getLogger(__name__)
 
 
 CHARACTERS = 64  # of a token, at most: a longer text is taken to have too many tokens
+Span = tuple[int, int]  # start and end in a text
 Encode = Callable[[list[str]], list[list[int]]]
 
 # Never the end of a sentence, for a name or an example follows.
@@ -42,6 +43,51 @@ _BEGINNING = re.compile(r"""["'“‘«(\[¿¡–—-]*(\w)""")
 _VIEW = 60  # characters on either side that decide
 # Better gaps first: after clause punctuation, between words.
 _GAPS = (re.compile(r"(?<=[,;:–—])\s+"), re.compile(r"\s+"))
+_LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
+# Before a sentence: - * + • – > ## 1. 2) (3) a) [x]
+_MARK = re.compile(
+    r"(?:\s*(?:[-*+•◦▪‣·–—→>☐☑☒✓✔]|#{1,6}|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))(?=\s))*\s*"
+)
+_NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
+_FENCE = re.compile(r"(?:```|~~~)\w*")
+_ROW = re.compile(r"\s*\|")
+_BORDER = re.compile(r"\|")
+_TAGS = (
+    "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
+    "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
+    "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
+)
+_BETWEEN = re.compile(rf"\t|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|<!--.*?-->|<!DOCTYPE[^>]*>", re.I)
+
+
+def language(text: str) -> Iterator[Span]:
+    """The parts of each line between tags, tabs and the borders of cells, in order."""
+    for line in _LINE.finditer(text):
+        for start, end in _split(_BETWEEN, text, line.start(), line.end()):
+            if _ROW.match(text, start, end):
+                yield from _split(_BORDER, text, start, end)
+            else:
+                yield start, end
+
+
+def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
+    """What lies between the matches."""
+    for match in layout.finditer(text, start, end):
+        yield start, match.start()
+        start = match.end()
+    yield start, end
+
+
+def after_mark(text: str, start: int, end: int) -> int:
+    """Where the sentence begins: behind the marks of a list item or heading, if there are any."""
+    found = _MARK.match(text, start, end)
+    assert found is not None  # which may be empty
+    return found.end()
+
+
+def is_layout(sentence: str) -> bool:
+    """Whether nothing is to be translated: no letter or digit, or the fence of a block of code."""
+    return _NO_WORD.fullmatch(sentence) is not None or _FENCE.fullmatch(sentence) is not None
 
 
 def sentence_spans(text: str) -> list[Span]:

@@ -60,10 +60,9 @@ class Translator:
     below which a translation is doubtful (`clearhead.translation.doubt`); a model directory may
     hold its own. `languages` are those of the recipe: unless they are English and French, only the
     score and what is copied (URLs, codes) are reasons to doubt. With `check_copies` a sentence is
-    searched for a second time if its translation lacks a name, number, URL, code or emoji
-    (`clearhead.translation.copying`), or if a text mixes *tu* and *vous*
-    (`clearhead.translation.register`); it is set for the shipped translator, and useful for others
-    from English into French.
+    searched for a second time if its translation lacks a name, number, URL, code or emoji, or if
+    its text mixes *tu* and *vous* (`clearhead.translation.second_search`); it is set for the
+    shipped translator, and useful for others from English into French.
     """
 
     def __init__(
@@ -212,8 +211,7 @@ class Translator:
             part = sources[start : start + WINDOW]
             hypotheses = self.engine.decode([source.ids for source in part], options)
             if self.check_copies:
-                from clearhead.translation.copying import SecondSearch
-                from clearhead.translation.register import OneForm
+                from clearhead.translation.second_search import OneForm, SecondSearch
 
                 hypotheses = OneForm(self.engine, self.tokenizer, options)(part, hypotheses)
                 second = SecondSearch(self.engine, self.tokenizer, self.reader, options)

@@ -41,7 +41,7 @@ class Exonym(NamedTuple):
     kind: str
 
 
-# Of each kind, names that are frequent in the training data: for `clearhead.translation.copying`.
+# Of each kind, names that are frequent in the training data, for the second search.
 STAND_INS: dict[str, tuple[str, ...]] = {
     "m": ("Canada", "Japan", "Portugal"),
     "f": ("France", "Belgium", "Germany"),

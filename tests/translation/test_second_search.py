@@ -10,8 +10,8 @@ import pytest
 from clearhead.decoding import DecodingOptions
 from clearhead.decoding.choice import EngineName
 from clearhead.translation import Translation, Translator
-from clearhead.translation.copying import restored, stand_ins, swapped
 from clearhead.translation.doubt.marker import Literal, missing_copies
+from clearhead.translation.second_search import restored, stand_ins, swapped
 from tests.corpora import corpus_pairs
 from tests.translation.tiny import parts, save
 
