@@ -130,7 +130,7 @@ def test_each_precision_is_compared_with_the_fastest_configuration_of_that_preci
 def test_an_engine_that_is_not_installed_is_left_out_with_a_remark(
     model: BenchmarkModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(benchmark, "is_installed", lambda package: False)
+    monkeypatch.setattr(benchmark.timing, "is_installed", lambda package: False)
     engines, remarks = benchmark.collect_engines(model, [])
     assert all(engine.name.startswith("clearhead") for engine in engines)
     assert len(remarks) == 2 and all('"clearhead[compare]"' in remark for remark in remarks)

@@ -84,7 +84,9 @@ def test_a_plain_step_updates_every_weight_and_reduces_the_loss(tmp_path: Path) 
 def test_a_peer_that_is_not_installed_is_left_out_with_a_remark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_benchmark, "is_installed", lambda package: package == "torch")
+    monkeypatch.setattr(
+        training_benchmark.timing, "is_installed", lambda package: package == "torch"
+    )
     only = ["x-transformers", "marian", "didactic"]
     task = make_task(tmp_path)
     benchmark, remarks = training_benchmark.training_benchmark(task, only, 1, silent)
