@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 from clearhead.data.grammar.bitext import words as split
-from clearhead.data.weighted_english import Side, WeightedGrammar, english_grammar
+from clearhead.data.weighted_english import english_grammar
+from clearhead.data.weighted_grammar import Side, WeightedGrammar
 
 Ends = dict[int, float]
 

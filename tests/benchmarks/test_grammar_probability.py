@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from benchmarks.grammar_probability import Probabilities, english, probability
-from clearhead.data.weighted_english import Rules, Side, WeightedGrammar, english_grammar, written
+from clearhead.data.weighted_english import english_grammar, written
+from clearhead.data.weighted_grammar import Rules, Side, WeightedGrammar
 
 CLEAR: Rules = {
     "S": [(2, ("N", "sees", "N")), (1, ("N", "sleeps")), (0, ("nothing",))],

@@ -20,7 +20,8 @@ from clearhead.biology.protein import RESIDUES, contacts, masked_marginals, scor
 from clearhead.biology.scale import in_units, scale_of, standardised
 from clearhead.biology.vocabulary import ESM_ROLES, ESM_TOKENS, Cut, Vocabulary
 from clearhead.blocks import record_attention
-from clearhead.data.sequences import Record, read_contacts, read_records
+from clearhead.data.contacts import read_contacts
+from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.models import EsmConfig
 from tests.biology.synthetic import write_numbers

@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearhead.data.weighted_english import Measured, Rules, WeightedGrammar
+from clearhead.data.weighted_english import Measured
+from clearhead.data.weighted_grammar import Rules, WeightedGrammar
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from clearhead.decoding import DecodingOptions, Hypothesis
 from clearhead.translation import Translator
-from clearhead.translation.second_search import TU, VOUS, OneForm, forms_of_address
+from clearhead.translation.result import TU, VOUS, OneForm, forms_of_address
 from clearhead.translation.sources import Source
 from tests.translation.tiny import translator
 

@@ -13,101 +13,14 @@ import typer
 
 from clearhead.cli import bio_actions as actions
 from clearhead.cli.options import Quiet
-from clearhead.cli.streams import check_output, or_stdout, warnings_on_stderr
+from clearhead.cli.streams import check_output, warnings_on_stderr
 from clearhead.errors import UserError
-
-SEQUENCES = {
-    "dna": "Sequences of bases.",
-    "protein": "Sequences of residues.",
-    "cells": "Cells as genes, ranked by expression.",
-}
-FILES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rda."
-LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
-# What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
-WORDS = {
-    "dna": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "DNABERT"},
-    "protein": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "ESM-2"},
-    "cells": {
-        "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
-        "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
-        "record": "cell",
-        "peer": "Geneformer",
-    },
-}
-Data = Annotated[str | None, typer.Argument(help="{forms}")]
-Labelled = Annotated[str | None, typer.Argument(help="{labelled}")]
-Table = Annotated[str, typer.Argument(help="Labelled {record}s, as for train.")]
-Source = Annotated[str, typer.Argument(help="{forms}")]
-Model = Annotated[Path, typer.Argument(help="Directory of a model or of a run.")]
-RunDir = Annotated[
-    Path, typer.Option("--run-dir", help="Directory for checkpoints, logs and the model.")
-]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --run-dir.")]
-ShowConfig = Annotated[
-    bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
-]
-SequenceColumn = Annotated[
-    str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
-]
-LabelColumn = Annotated[
-    str, typer.Option(help="Column of labels.", show_default="label, class, target, …")
-]
-SplitColumn = Annotated[
-    str,
-    typer.Option(help="Column of train, valid, test or folds.", show_default="split, fold, set"),
-]
-Pretrained = Annotated[
-    str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to fine-tune.")
-]
-Continued = Annotated[
-    str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="A file of tab-separated values, or .csv.",
-        show_default="standard output", callback=or_stdout,
-    ),
-]  # fmt: skip
-Vectors = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help=".npz, .tsv or .csv.",
-        show_default="TSV to stdout",
-        callback=or_stdout,
-    ),
-]
-
-Explain = Annotated[
-    Path | None,
-    typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
-]
-RecordName = Annotated[
-    str, typer.Option(help="Name of the {record} to draw.", show_default="the first")
-]
-Folds = Annotated[
-    int, typer.Option(help="Number of folds, unless the table has a column of folds.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="Seeds with which each neural network is trained.")]
-Similarity = Annotated[
-    float,
-    typer.Option(help="Keep sequences in one fold that share this fraction of 4-mers; 0: off."),
-]
-Only = Annotated[
-    list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
-]
-Picture = Annotated[Path, typer.Option("--output", "-o", help="A .svg, .png or .pdf file.")]
 
 
 def mutations(
-    model: Model,
-    data: Source,
-    output: Output = None,
+    model: actions.Model,
+    data: actions.Source,
+    output: actions.Output = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the map, position × amino acid, into this file.")
     ] = None,
@@ -133,9 +46,9 @@ def mutations(
 
 
 def contacts(
-    model: Model,
-    data: Source,
-    picture: Picture,
+    model: actions.Model,
+    data: actions.Source,
+    picture: actions.Picture,
     structure: Annotated[
         Path | None,
         typer.Option(help="Contacts of the structure: a table with two columns of positions."),
@@ -144,7 +57,7 @@ def contacts(
     """Draw which pairs of positions of the first protein attend to each other."""
     from clearhead.biology.explaining import attention_of
     from clearhead.biology.protein import contacts
-    from clearhead.data.sequences import read_contacts
+    from clearhead.data.contacts import read_contacts
     from clearhead.explain.plots.biology import draw_contacts
 
     predictor, records = actions.open_both(model, data, "protein", "")
@@ -156,10 +69,10 @@ def contacts(
 
 
 def delete(
-    model: Model,
-    data: Source,
+    model: actions.Model,
+    data: actions.Source,
     gene: Annotated[str, typer.Option(help="Name of the gene, as in the data.")],
-    output: Output = None,
+    output: actions.Output = None,
 ) -> None:
     """Delete a gene in silico in every cell that expresses it.
 
@@ -175,9 +88,9 @@ def delete(
 
 
 def umap(
-    model: Model,
-    data: Source,
-    picture: Picture,
+    model: actions.Model,
+    data: actions.Source,
+    picture: actions.Picture,
 ) -> None:
     """Draw the cells' vectors in two dimensions, coloured by their labels (UMAP)."""
     from clearhead.biology.cells import draw_cells
@@ -194,7 +107,7 @@ EXTRA: dict[str, tuple[Callable[..., None], ...]] = {
 
 def in_words_of(domain: str, verb: Callable[..., None]) -> None:
     """Put the words of a domain into a verb's help texts."""
-    words = WORDS[domain]
+    words = actions.WORDS[domain]
     verb.__doc__ = (verb.__doc__ or "").format(**words)
     for name, hint in verb.__annotations__.items():
         kind, *infos = get_args(hint) or (hint,)
@@ -206,7 +119,7 @@ def in_words_of(domain: str, verb: Callable[..., None]) -> None:
 
 def make_app(domain: str) -> typer.Typer:
     """The verbs for one kind of data."""
-    app = typer.Typer(help=SEQUENCES[domain], no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help=actions.SEQUENCES[domain], no_args_is_help=True, rich_markup_mode=None)
     _add_training(app, domain)
     _add_using(app, domain)
     _add_benchmark(app, domain)
@@ -221,15 +134,15 @@ def make_app(domain: str) -> typer.Typer:
 def _add_training(app: typer.Typer, domain: str) -> None:
     @app.command()
     def train(
-        data: Labelled = None,
-        run_dir: RunDir = Path("runs") / f"bio-{domain}",
-        model: Pretrained = "",
-        sequence_column: SequenceColumn = "",
-        label_column: LabelColumn = "",
-        split_column: SplitColumn = "",
-        changes: Changes = None,
-        resume: Resume = False,
-        show_config: ShowConfig = False,
+        data: actions.Labelled = None,
+        run_dir: actions.RunDir = Path("runs") / f"bio-{domain}",
+        model: actions.Pretrained = "",
+        sequence_column: actions.SequenceColumn = "",
+        label_column: actions.LabelColumn = "",
+        split_column: actions.SplitColumn = "",
+        changes: actions.Changes = None,
+        resume: actions.Resume = False,
+        show_config: actions.ShowConfig = False,
     ) -> None:
         """Train a model on labelled {record}s and calibrate its probabilities."""
         short = {
@@ -243,13 +156,13 @@ def _add_training(app: typer.Typer, domain: str) -> None:
 
     @app.command()
     def pretrain(
-        data: Data = None,
-        run_dir: RunDir = Path("runs") / f"bio-{domain}-pretrained",
-        model: Continued = "",
-        sequence_column: SequenceColumn = "",
-        changes: Changes = None,
-        resume: Resume = False,
-        show_config: ShowConfig = False,
+        data: actions.Data = None,
+        run_dir: actions.RunDir = Path("runs") / f"bio-{domain}-pretrained",
+        model: actions.Continued = "",
+        sequence_column: actions.SequenceColumn = "",
+        changes: actions.Changes = None,
+        resume: actions.Resume = False,
+        show_config: actions.ShowConfig = False,
     ) -> None:
         """Train an encoder on unlabelled {record}s to fill in masked tokens."""
         short = {"data.train": data, "data.sequence": sequence_column, "model.path": model}
@@ -259,12 +172,12 @@ def _add_training(app: typer.Typer, domain: str) -> None:
 def _add_using(app: typer.Typer, domain: str) -> None:
     @app.command()
     def predict(
-        model: Model,
-        data: Source,
-        output: Output = None,
-        sequence_column: SequenceColumn = "",
-        explain: Explain = None,
-        record: RecordName = "",
+        model: actions.Model,
+        data: actions.Source,
+        output: actions.Output = None,
+        sequence_column: actions.SequenceColumn = "",
+        explain: actions.Explain = None,
+        record: actions.RecordName = "",
         quiet: Quiet = False,
     ) -> None:
         """Write one row per {record}: the probability of every class, a number, or labels."""
@@ -282,10 +195,10 @@ def _add_using(app: typer.Typer, domain: str) -> None:
 
     @app.command()
     def embed(
-        model: Model,
-        data: Source,
-        output: Vectors = None,
-        sequence_column: SequenceColumn = "",
+        model: actions.Model,
+        data: actions.Source,
+        output: actions.Vectors = None,
+        sequence_column: actions.SequenceColumn = "",
         quiet: Quiet = False,
     ) -> None:
         """Write a vector per {record}: the mean of its hidden states, special tokens left out."""
@@ -297,18 +210,18 @@ def _add_using(app: typer.Typer, domain: str) -> None:
 def _add_benchmark(app: typer.Typer, domain: str) -> None:
     @app.command()
     def benchmark(
-        data: Table,
-        output: Output = None,
-        run_dir: RunDir = Path("runs") / f"bio-{domain}-benchmark",
-        folds: Folds = 5,
-        seeds: Seeds = 1,
-        similarity: Similarity = 0.0,
-        only: Only = None,
-        model: Pretrained = "",
-        sequence_column: SequenceColumn = "",
-        label_column: LabelColumn = "",
-        split_column: SplitColumn = "",
-        changes: Changes = None,
+        data: actions.Table,
+        output: actions.Output = None,
+        run_dir: actions.RunDir = Path("runs") / f"bio-{domain}-benchmark",
+        folds: actions.Folds = 5,
+        seeds: actions.Seeds = 1,
+        similarity: actions.Similarity = 0.0,
+        only: actions.Only = None,
+        model: actions.Pretrained = "",
+        sequence_column: actions.SequenceColumn = "",
+        label_column: actions.LabelColumn = "",
+        split_column: actions.SplitColumn = "",
+        changes: actions.Changes = None,
     ) -> None:
         """Compare the Transformer with baselines on the same folds; the best is marked with *."""
         check_output(output)
@@ -319,5 +232,5 @@ def _add_benchmark(app: typer.Typer, domain: str) -> None:
 
 
 app = typer.Typer(help="DNA, proteins and cells.", no_args_is_help=True, rich_markup_mode=None)
-for name in SEQUENCES:
+for name in actions.SEQUENCES:
     app.add_typer(make_app(name), name=name)

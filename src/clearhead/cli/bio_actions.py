@@ -1,4 +1,4 @@
-"""The actions of `clearhead bio`; torch is loaded only inside them."""
+"""The actions of `clearhead bio` and their options; torch is loaded only inside the actions."""
 
 import csv
 import io
@@ -8,15 +8,103 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from clearhead.cli.streams import pour, save
+import typer
+
+from clearhead.cli.streams import or_stdout, pour, save
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
 
 GENES = 60  # of a cell in a picture
+SEQUENCES = {
+    "dna": "Sequences of bases.",
+    "protein": "Sequences of residues.",
+    "cells": "Cells as genes, ranked by expression.",
+}
+FILES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rda."
+LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
+# What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
+WORDS = {
+    "dna": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "DNABERT"},
+    "protein": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "ESM-2"},
+    "cells": {
+        "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
+        "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
+        "record": "cell",
+        "peer": "Geneformer",
+    },
+}
+Data = Annotated[str | None, typer.Argument(help="{forms}")]
+Labelled = Annotated[str | None, typer.Argument(help="{labelled}")]
+Table = Annotated[str, typer.Argument(help="Labelled {record}s, as for train.")]
+Source = Annotated[str, typer.Argument(help="{forms}")]
+Model = Annotated[Path, typer.Argument(help="Directory of a model or of a run.")]
+RunDir = Annotated[
+    Path, typer.Option("--run-dir", help="Directory for checkpoints, logs and the model.")
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --run-dir.")]
+ShowConfig = Annotated[
+    bool, typer.Option("--show-config", help="Print the resolved recipe and stop.")
+]
+SequenceColumn = Annotated[
+    str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
+]
+LabelColumn = Annotated[
+    str, typer.Option(help="Column of labels.", show_default="label, class, target, …")
+]
+SplitColumn = Annotated[
+    str,
+    typer.Option(help="Column of train, valid, test or folds.", show_default="split, fold, set"),
+]
+Pretrained = Annotated[
+    str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to fine-tune.")
+]
+Continued = Annotated[
+    str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="A file of tab-separated values, or .csv.",
+        show_default="standard output", callback=or_stdout,
+    ),
+]  # fmt: skip
+Vectors = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help=".npz, .tsv or .csv.",
+        show_default="TSV to stdout",
+        callback=or_stdout,
+    ),
+]
+
+Explain = Annotated[
+    Path | None,
+    typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
+]
+RecordName = Annotated[
+    str, typer.Option(help="Name of the {record} to draw.", show_default="the first")
+]
+Folds = Annotated[
+    int, typer.Option(help="Number of folds, unless the table has a column of folds.")
+]
+Seeds = Annotated[int, typer.Option(min=1, help="Seeds with which each neural network is trained.")]
+Similarity = Annotated[
+    float,
+    typer.Option(help="Keep sequences in one fold that share this fraction of 4-mers; 0: off."),
+]
+Only = Annotated[
+    list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
+]
+Picture = Annotated[Path, typer.Option("--output", "-o", help="A .svg, .png or .pdf file.")]
 
 
 def benchmark(

@@ -198,14 +198,11 @@ def with_typo(random: Random, pair: Pair) -> Pair:
     word = random.choice(words)
     i = random.randrange(1, len(word) - 1)
     head, letter, after = word[:i], word[i], word[i + 1 :]
-    new = random.choice(
-        (letter * 2 + after, after, after[0] + letter + after[1:], _letter(random) + after)
+    other = random.choice(ascii_lowercase)
+    ways = (letter * 2 + after, after, after[0] + letter + after[1:], other + after)
+    return Pair(
+        re.sub(rf"(?<!\S){word}\b", head + random.choice(ways), pair.source, count=1), pair.target
     )
-    return Pair(re.sub(rf"(?<!\S){word}\b", head + new, pair.source, count=1), pair.target)
-
-
-def _letter(random: Random) -> str:
-    return random.choice(ascii_lowercase)
 
 
 # The weight with which each form is drawn.

@@ -11,7 +11,6 @@ Where no column is named, the usual names are tried, in upper or lower case: see
 
 An `.rda` file holds a data frame with a column `Class` and a column for each position: a letter, or
 in mlbench's splice junctions three columns of 0 and 1 for each base (A 100, C 010, G 001, T 000).
-`read_contacts` reads the contacts of a protein's structure.
 """
 
 import io
@@ -21,9 +20,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from clearhead.data.fasta import ENDINGS, read_fasta
 from clearhead.data.lines import open_binary, read_lines
@@ -295,25 +291,3 @@ def distinct(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
         yield record
     if not seen:
         raise UserError(f"{path} holds no record; expected one sequence or more")
-
-
-def read_contacts(path: str | Path, length: int) -> NDArray[np.float64]:
-    """A map of contacts from lines with two positions, counted from 1; it is symmetric.
-
-    Shape: -> (length, length), 1 where there is a contact
-
-    Raises:
-        UserError: a line has no two positions of the protein.
-    """
-    found = np.zeros((length, length))
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            one, other = (int(field) for field in line.replace(",", " ").split()[:2])
-        except ValueError as error:
-            raise UserError(
-                f"{path}, line {number}: {line.strip()!r} has no two positions; expected 3 41"
-            ) from error
-        if not (1 <= one <= length and 1 <= other <= length):
-            raise UserError(f"{path}, line {number}: the protein has positions 1 to {length}")
-        found[one - 1, other - 1] = found[other - 1, one - 1] = 1
-    return found

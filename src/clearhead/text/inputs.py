@@ -19,6 +19,11 @@ _UNIFIED = re.compile(
 )
 
 
+def is_french(language: str) -> bool:
+    """Whether a name of a language means French: fr, fr-CA, fra, French."""
+    return re.match(r"fr(a|e|ench)?(?![a-z])", language, re.IGNORECASE) is not None
+
+
 def texts_of(inputs: Any) -> list[str]:
     """The inputs of a call as a list: a single text, or several.
 

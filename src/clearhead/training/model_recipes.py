@@ -3,12 +3,20 @@
 A language model is causal (GPT) or masked (BERT).
 """
 
-from typing import Literal
+import dataclasses
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
 from clearhead.data.texts import Unit
+from clearhead.errors import UserError
+from clearhead.models.config import TransformerConfig
+from clearhead.models.weight_files import best_of_run
 from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
+
+SIZES = ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")  # null: those of the preset
+FORMS = ("norm", "tie_embeddings", "seq_len")
 
 
 class TranslationData(Data):
@@ -193,3 +201,53 @@ class MaskedRecipe(LanguageRecipe):
 
     task: Literal["masked"] = Field("masked", description="the task")
     run: MaskedRun = MaskedRun()
+
+
+def base_model(recipe: TranslationRecipe) -> Path | None:
+    """The directory of the model to start from, of a run the best one."""
+    return best_of_run(Path(recipe.model.path)) if recipe.model.path else None
+
+
+def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
+    """The sizes of `model.path`, or the preset with the recipe's changes.
+
+    Raises:
+        UserError: as `make_model`.
+    """
+    m = recipe.model
+    rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
+    if base := base_model(recipe):
+        config = TransformerConfig.load(base / "config.json")
+        if config.src_vocab_size != vocab_size:
+            raise UserError(
+                f"the model in {m.path} has {config.src_vocab_size} tokens, the vocabulary "
+                f"{vocab_size}; leave vocabulary.path out to use the model's own"
+            )
+        return dataclasses.replace(config, **rates)
+    return dataclasses.replace(
+        TransformerConfig.preset(m.size, vocab_size),
+        src_seq_len=m.seq_len,
+        tgt_seq_len=m.seq_len,
+        norm=m.norm,
+        tie_embeddings=m.tie_embeddings,
+        **_given(m, *SIZES),
+        **rates,
+    )
+
+
+def unused_sizes(recipe: TranslationRecipe, own: TransformerConfig) -> list[str]:
+    """The sizes that the recipe names and that differ from those of the model to start from."""
+    m, size = recipe.model, recipe.vocabulary.size
+    is_given = "size" in m.model_fields_set
+    preset = TransformerConfig.preset(m.size, own.src_vocab_size) if is_given else own
+    wanted = {name: getattr(preset, name) for name in SIZES} | _given(m, *SIZES)
+    wanted |= {name: getattr(m, name) for name in FORMS if name in m.model_fields_set}
+    actual = dataclasses.asdict(own) | {"seq_len": own.src_seq_len}
+    unused = [f"model.{key}={value}" for key, value in wanted.items() if actual[key] != value]
+    if "size" in recipe.vocabulary.model_fields_set and size != own.src_vocab_size:
+        unused.append(f"vocabulary.size={size}")
+    return unused
+
+
+def _given(section: TranslationModel, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(section, name)) is not None}

@@ -21,7 +21,6 @@ from clearhead.text import BothLanguages
 
 logger = logging.getLogger(__name__)
 
-
 CHARACTERS = 64  # of a token, at most: a longer text is taken to have too many tokens
 Span = tuple[int, int]  # start and end in a text
 Encode = Callable[[list[str]], list[list[int]]]

@@ -1,7 +1,6 @@
 """Text to text: a model, its tokenizer, and the search between them."""
 
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +23,13 @@ from clearhead.translation.loading import (
 from clearhead.translation.result import (
     BLANK,
     Link,
-    Marker,
+    OneForm,
     Piece,
     Translation,
     Weights,
     join,
     layout_only,
+    warn_of_limits,
     word_links,
 )
 from clearhead.translation.sources import Reader, Source
@@ -61,8 +61,8 @@ class Translator:
     hold its own. `languages` are those of the recipe: unless they are English and French, only the
     score and what is copied (URLs, codes) are reasons to doubt. With `check_copies` a sentence is
     searched for a second time if its translation lacks a name, number, URL, code or emoji, or if
-    its text mixes *tu* and *vous* (`clearhead.translation.second_search`); it is set for the
-    shipped translator, and useful for others from English into French.
+    its text mixes *tu* and *vous* (`clearhead.translation.second_search`, `.result`); it is set for
+    the shipped translator, and useful for others from English into French.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Translator:
             options = replace(options, scores=True)
         sources = self.reader.read(texts)
         found = self._decode(texts, sources, options)
-        _warn_of_limits(texts, sources, found)
+        warn_of_limits(texts, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]
         for source, hypotheses, aligned in zip(sources, found, links, strict=True):
@@ -211,7 +211,7 @@ class Translator:
             part = sources[start : start + WINDOW]
             hypotheses = self.engine.decode([source.ids for source in part], options)
             if self.check_copies:
-                from clearhead.translation.second_search import OneForm, SecondSearch
+                from clearhead.translation.second_search import SecondSearch
 
                 hypotheses = OneForm(self.engine, self.tokenizer, options)(part, hypotheses)
                 second = SecondSearch(self.engine, self.tokenizer, self.reader, options)
@@ -226,34 +226,16 @@ class Translator:
     ) -> tuple[Translation, list[list[list[Piece]]]]:
         """The same pieces with their reasons for doubt."""
         from clearhead.translation.doubt.english import NO_WORDS
-        from clearhead.translation.doubt.marker import DoubtMarker
+        from clearhead.translation.doubt.marker import DoubtMarker, LiteralMarker
 
         pair = [str(self.languages.get(side)).lower()[:2] for side in ENGLISH_FRENCH]
-        marker: Marker = self._doubt_of_other_languages
-        if pair == ["en", "fr"]:  # or with a region: en-GB
-            marker = DoubtMarker(self.doubt_threshold)
+        # Or with a region: en-GB.
+        marker = (DoubtMarker if pair == ["en", "fr"] else LiteralMarker)(self.doubt_threshold)
         marked = [
             [[piece.marked(text, marker) for piece in sentence] for sentence in parts]
             for text, parts in zip(texts, pieces, strict=True)
         ]
         return replace(blank, doubt=(NO_WORDS,)), marked
-
-    def _doubt_of_other_languages(
-        self, source: str, translation: str, score: float, finished: bool
-    ) -> tuple[str, ...]:
-        """The reasons of `DoubtMarker` that do not depend on the languages."""
-        from clearhead.translation.doubt.marker import (
-            CUT_OFF,
-            LOW_SCORE,
-            literals,
-            missing_literals,
-        )
-
-        reasons = [] if finished else [CUT_OFF]
-        if math.isnan(score) or score < self.doubt_threshold:
-            reasons.append(LOW_SCORE)
-        missing = missing_literals(literals(source)[0], translation)
-        return (*reasons, *(literal.message for literal in missing))
 
     def _text(self, source: Source, hypothesis: Hypothesis) -> str:
         text = self.tokenizer.decode(hypothesis.ids)
@@ -289,19 +271,3 @@ class Translator:
 
         found = cross_attention(self.model, sources, targets, layer)
         return [weights.cpu().numpy() for weights in found]
-
-
-def _warn_of_limits(
-    texts: Sequence[str], sources: list[Source], found: list[list[Hypothesis]]
-) -> None:
-    cut = [s for s, hypotheses in zip(sources, found, strict=True) if not hypotheses[0].finished]
-    if cut:
-        start, end = cut[0].span
-        logger.warning(
-            "%d of %d sentences reached the length limit before the EOS token, the first is %r; "
-            "their translations are incomplete or repetitive: raise --max-length, or set "
-            "--no-repeat-ngram 4",
-            len(cut),
-            len(sources),
-            texts[cut[0].text][start : min(end, start + 60)],
-        )

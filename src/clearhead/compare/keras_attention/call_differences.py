@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask
 from clearhead.compare.keras_attention import difference as d
-from clearhead.compare.keras_attention.conversion import to_keras, to_torch
 
 # Plausible shapes of a mask, each with its meaning as (batch, h, query, key).
 SHAPES = {
@@ -36,7 +35,6 @@ def rows(keras: Any) -> Iterator[d.Difference]:
     yield scores()
     yield scores_under_dropout()
     yield dropout(keras)
-    yield float64()
 
 
 def polarity() -> d.Difference:
@@ -268,25 +266,4 @@ def dropout(keras: Any) -> d.Difference:
         f"{active(theirs(q, k, v)[0], theirs(q, k, v)[0])}",
         f"{d.default(MultiHeadAttentionBlock, 'dropout')}, {active(ours(q, k, v), ours(q, k, v))}",
         "before you compare outputs, call eval() on torch's modules and ours",
-    )
-
-
-def float64() -> d.Difference:
-    """The error of a float64 call, measured against the unfused float64 computation."""
-    ours = MultiHeadAttentionBlock(d.D_MODEL, d.H, 0.0).double()
-    layer, theirs = to_keras(ours), to_torch(ours)
-    q, k, v = (x.double() for x in d.inputs())
-    expected = ours(q, k, v).detach()
-
-    def precision(output: Tensor) -> str:
-        error = float((output.detach() - expected).abs().max())
-        return f"{'float64' if error < 1e-10 else 'float32'} inside (off by {error:.0e})"
-
-    unfused, _ = layer(query=q, key=k, value=v, return_attention_scores=True)
-    return d.Difference(
-        "a module in float64, scores not requested",
-        f"{precision(layer(query=q, key=k, value=v))}; with scores, {precision(unfused)}",
-        precision(theirs(q, k, v, need_weights=False)[0]),
-        precision(expected),
-        "to check formulas in float64 with Keras on torch, request the scores",
     )

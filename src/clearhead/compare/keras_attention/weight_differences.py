@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.keras_attention import difference as d
+from clearhead.compare.keras_attention.conversion import to_keras, to_torch
 from clearhead.models import count_parameters
 
 WIDTH, HEADS = 64, (1, 2, 4, 8)  # of the parameter counts
@@ -25,6 +26,7 @@ def rows(keras: Any) -> Iterator[d.Difference]:
     yield other_widths(keras)
     yield bias(keras)
     yield spread(keras)
+    yield float64()
 
 
 def _built(keras: Any, heads: int, key_dim: int, width: int) -> Any:
@@ -157,4 +159,25 @@ def spread(keras: Any) -> d.Difference:
         f"standard deviation of a new query matrix, d_model {width}, {heads} heads",
         [f"{float(weight.detach().std()):.4f}" for weight in weights],
         "each samples from its own range: training from scratch does not start alike",
+    )
+
+
+def float64() -> d.Difference:
+    """The error of a float64 call, measured against the unfused float64 computation."""
+    ours = MultiHeadAttentionBlock(d.D_MODEL, d.H, 0.0).double()
+    layer, theirs = to_keras(ours), to_torch(ours)
+    q, k, v = (x.double() for x in d.inputs())
+    expected = ours(q, k, v).detach()
+
+    def precision(output: Tensor) -> str:
+        error = float((output.detach() - expected).abs().max())
+        return f"{'float64' if error < 1e-10 else 'float32'} inside (off by {error:.0e})"
+
+    unfused, _ = layer(query=q, key=k, value=v, return_attention_scores=True)
+    return d.Difference(
+        "a module in float64, scores not requested",
+        f"{precision(layer(query=q, key=k, value=v))}; with scores, {precision(unfused)}",
+        precision(theirs(q, k, v, need_weights=False)[0]),
+        precision(expected),
+        "to check formulas in float64 with Keras on torch, request the scores",
     )

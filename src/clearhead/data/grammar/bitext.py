@@ -163,6 +163,14 @@ def _contract(words: list[Word]) -> list[Word]:
     return out
 
 
+def closed(words: list[Word]) -> list[Word]:
+    """`at 3 p.m..` and `av. J.-C..` have one full stop too many."""
+    *rest, before, last = words
+    if (before.text, last.text) != (".", "."):
+        return words
+    return [*rest, before._replace(links=before.links | last.links)]
+
+
 def french_text(words: list[Word]) -> str:
     """The sentence as it is written, from the words that `join_french` returned."""
     out = ""

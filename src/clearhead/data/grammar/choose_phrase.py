@@ -196,3 +196,16 @@ def companion(rng: Draw, subject: NounPhrase, english: str = "with") -> Place:
     np = owned(rng, common(rng, choose_noun(rng, _COMPANIONS), frozenset({"possessive"})))
     np.adjective = None
     return Place(_fixed(rng.lexicon, english), np)
+
+
+def clashes(left: NounPhrase, right: NounPhrase) -> bool:
+    """Whether two nouns are of different kinds (a sad king, a sad film) or the same."""
+    if not (left.noun and right.noun):
+        return bool(left.noun or right.noun or left.parts or right.parts) or left.name == right.name
+    return not alike(left.noun, right.noun) or left.plural != right.plural
+
+
+def alike(left: Noun, right: Noun) -> bool:
+    """Whether they are two nouns of a kind."""
+    shared = left.tags & right.tags - {"openable", "breakable", "fixable"}
+    return left is not right and bool(shared)

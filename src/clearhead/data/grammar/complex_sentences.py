@@ -3,8 +3,8 @@
 from .choose_clause import clause, in_frame, relative, settle, shortest
 from .choose_phrase import HUMAN, from_pronoun, name, subject
 from .lexicon import Pronoun, Verb, determiners, pronouns
-from .statements import BE, copula, plain
-from .syntax import Clause, NounPhrase, phrases
+from .statements import copula, plain
+from .syntax import BE, Clause, NounPhrase, phrases
 from .vocabulary import Draw
 
 _FEELINGS = {

@@ -11,8 +11,10 @@ from .choose_clause import clause, finish, in_frame, settle
 from .choose_phrase import (
     DEFINITE,
     HUMAN,
+    alike,
     attributes,
     choose_noun,
+    clashes,
     common,
     from_pronoun,
     matching,
@@ -23,11 +25,9 @@ from .choose_phrase import (
     subject,
 )
 from .lexicon import Adjective, Noun, Tags, Verb, pronouns
-from .syntax import Clause, NounPhrase
+from .syntax import BE, THERE, Clause, NounPhrase
 from .vocabulary import Draw, Lexicon
 
-BE = Verb(("be",), ("être",), False, "be", frozenset(), frozenset(), frozenset({"state"}))
-THERE = Verb(("be",), ("avoir",), False, "there", frozenset(), frozenset(), frozenset({"state"}))
 _PERSON = frozenset({"human", "adult"})
 SMALL = frozenset({"small", "utensil", "readable", "toy", "fruit"})
 _ANIMATE = frozenset({"human", "animal", "infant"})
@@ -84,7 +84,7 @@ def comparison(rng: Draw) -> Clause:
     c.adjective = rng.choice(_graded(rng.lexicon))
     c.construction, c.subject = "comparison", _described(rng, c.adjective)
     c.standard = _described(rng, c.adjective)
-    while _clashes(c.subject, c.standard):
+    while clashes(c.subject, c.standard):
         c.subject, c.standard = _described(rng, c.adjective), _described(rng, c.adjective)
     return c
 
@@ -100,21 +100,9 @@ def _has_two(lexicon: Lexicon, adjective: Adjective) -> bool:
         return True
     found, _ = matching(lexicon, _describable(adjective))
     return any(
-        _alike(left, right) and ("plural" in left.tags) == ("plural" in right.tags)
+        alike(left, right) and ("plural" in left.tags) == ("plural" in right.tags)
         for left, right in combinations(found, 2)
     )
-
-
-def _clashes(left: NounPhrase, right: NounPhrase) -> bool:
-    """Whether two nouns are of different kinds (a sad king, a sad film) or the same."""
-    if not (left.noun and right.noun):
-        return bool(left.noun or right.noun or left.parts or right.parts) or left.name == right.name
-    return not _alike(left.noun, right.noun) or left.plural != right.plural
-
-
-def _alike(left: Noun, right: Noun) -> bool:
-    shared = left.tags & right.tags - {"openable", "breakable", "fixable"}
-    return left is not right and bool(shared)
 
 
 def location(rng: Draw) -> Clause:

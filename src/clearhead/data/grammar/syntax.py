@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from .bitext import Link
 from .lexicon import Adjective, Adverbial, Determiner, Noun, Pronoun, Verb
 
+BE = Verb(("be",), ("être",), False, "be", frozenset(), frozenset(), frozenset({"state"}))
+THERE = Verb(("be",), ("avoir",), False, "there", frozenset(), frozenset(), frozenset({"state"}))
+
 
 @dataclass(slots=True, eq=False)
 class NounPhrase:

@@ -4,14 +4,11 @@ The text becomes ids before training starts. All of it is kept in the run direct
 resumption reads none of the original files, so they and the run directory may be moved.
 """
 
-import dataclasses
 import json
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -29,32 +26,30 @@ from clearhead.errors import UserError, counted
 from clearhead.files import atomic_write, record_checksums
 from clearhead.models.config import TransformerConfig
 from clearhead.models.transformer import Transformer
-from clearhead.models.weight_files import best_of_run
 from clearhead.text import BpeDropout, Tokenizer
-from clearhead.text.inputs import unify_french_spaces
+from clearhead.text.inputs import is_french, unify_french_spaces
 from clearhead.text.model_files import LANGUAGES
 from clearhead.text.sentencepiece_pair import pieces_of
+from clearhead.training import model_recipes as recipes
 from clearhead.training.device_settings import DeviceSettings
-from clearhead.training.model_recipes import TranslationData, TranslationModel, TranslationRecipe
+from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.objective import Losses, make_objective, translation_loss
 from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 
 log = logging.getLogger("clearhead.train")
 
-FRENCH = re.compile(r"fr(a|e|ench)?(?![a-z])", re.IGNORECASE)  # a tag such as fr or fr-CA, or a key
-
 
 class TrainingPairs:
     """The pairs of a corpus, which can be iterated over several times."""
 
-    def __init__(self, spec: str, data: TranslationData) -> None:
+    def __init__(self, spec: str, data: recipes.TranslationData) -> None:
         self.spec, self.data = spec, data
         self.pairs = open_pairs(spec, data.source_lang, data.target_lang)
 
     def __iter__(self) -> Iterator[Pair]:
         data = self.data
-        french = data.french_spaces and FRENCH.match(data.target_lang)
+        french = data.french_spaces and is_french(data.target_lang)
         unify = unify_french_spaces if french else str
         for pair in self.pairs:
             yield Pair(pair.source, unify(pair.target))
@@ -80,7 +75,7 @@ def named_tokenizer(recipe: TranslationRecipe) -> Tokenizer | None:
     Raises:
         UserError: it cannot be loaded, or the model was trained with another one.
     """
-    other, base = recipe.vocabulary.path, base_model(recipe)
+    other, base = recipe.vocabulary.path, recipes.base_model(recipe)
     if not other:
         return Tokenizer.load(base) if base else None
     tokenizer = Tokenizer.load(other)
@@ -91,11 +86,6 @@ def named_tokenizer(recipe: TranslationRecipe) -> Tokenizer | None:
             "leave vocabulary.path out to use the model's own"
         )
     return tokenizer
-
-
-def base_model(recipe: TranslationRecipe) -> Path | None:
-    """The directory of the model to start from, of a run the best one."""
-    return best_of_run(Path(recipe.model.path)) if recipe.model.path else None
 
 
 def prepare_corpus(
@@ -160,8 +150,6 @@ A Transformer trained with clearhead; use it with `clearhead translate --model D
 or `clearhead.Translator.from_pretrained(DIRECTORY)`."""
 BLEU = Metric("bleu", "BLEU", "BLEU of greedy translations")
 DEV_ROWS = 64
-SIZES = ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")  # null: those of the preset
-FORMS = ("norm", "tie_embeddings", "seq_len")
 
 
 class Translation:
@@ -198,8 +186,8 @@ class Translation:
                 raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
         tokenizer = named_tokenizer(recipe)
         size = tokenizer.vocab_size if tokenizer else recipe.vocabulary.size
-        config = make_config(recipe, size)
-        if recipe.model.path and (unused := unused_sizes(recipe, config)):
+        config = recipes.make_config(recipe, size)
+        if recipe.model.path and (unused := recipes.unused_sizes(recipe, config)):
             log.warning(
                 "the model in %s keeps its sizes; not used: %s",
                 recipe.model.path,
@@ -241,55 +229,10 @@ def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
     Raises:
         UserError: sizes do not fit each other, or the vocabulary is not the model's.
     """
-    model = Transformer.from_config(make_config(recipe, vocab_size))
-    if base := base_model(recipe):
+    model = Transformer.from_config(recipes.make_config(recipe, vocab_size))
+    if base := recipes.base_model(recipe):
         model.load_state_dict(Transformer.from_pretrained(base).state_dict())
     return model
-
-
-def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
-    """The sizes of `model.path`, or the preset with the recipe's changes.
-
-    Raises:
-        UserError: as `make_model`.
-    """
-    m = recipe.model
-    rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
-    if base := base_model(recipe):
-        config = TransformerConfig.load(base / "config.json")
-        if config.src_vocab_size != vocab_size:
-            raise UserError(
-                f"the model in {m.path} has {config.src_vocab_size} tokens, the vocabulary "
-                f"{vocab_size}; leave vocabulary.path out to use the model's own"
-            )
-        return dataclasses.replace(config, **rates)
-    return dataclasses.replace(
-        TransformerConfig.preset(m.size, vocab_size),
-        src_seq_len=m.seq_len,
-        tgt_seq_len=m.seq_len,
-        norm=m.norm,
-        tie_embeddings=m.tie_embeddings,
-        **_given(m, *SIZES),
-        **rates,
-    )
-
-
-def unused_sizes(recipe: TranslationRecipe, own: TransformerConfig) -> list[str]:
-    """The sizes that the recipe names and that differ from those of the model to start from."""
-    m, size = recipe.model, recipe.vocabulary.size
-    is_given = "size" in m.model_fields_set
-    preset = TransformerConfig.preset(m.size, own.src_vocab_size) if is_given else own
-    wanted = {name: getattr(preset, name) for name in SIZES} | _given(m, *SIZES)
-    wanted |= {name: getattr(m, name) for name in FORMS if name in m.model_fields_set}
-    actual = dataclasses.asdict(own) | {"seq_len": own.src_seq_len}
-    unused = [f"model.{key}={value}" for key, value in wanted.items() if actual[key] != value]
-    if "size" in recipe.vocabulary.model_fields_set and size != own.src_vocab_size:
-        unused.append(f"vocabulary.size={size}")
-    return unused
-
-
-def _given(section: TranslationModel, *names: str) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(section, name)) is not None}
 
 
 class DevSet:

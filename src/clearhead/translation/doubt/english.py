@@ -31,12 +31,12 @@ def doubt_of_language(source: str) -> str:
 
 def is_function_word(word: str) -> bool:
     """Whether this is one of the most frequent English words."""
-    return word.casefold() in _function_words()["en"]
+    return word.casefold() in _words("function")["en"]
 
 
 def is_common(word: str) -> bool:
     """Whether English writes this word in small letters; the word is given so."""
-    return word in _common_words()["en"] or word in _common_words()["both"]
+    return word in _words("common")["en"] or word in _words("common")["both"]
 
 
 def untranslated(source: str, translation: str) -> list[str]:
@@ -44,7 +44,7 @@ def untranslated(source: str, translation: str) -> list[str]:
 
     Words with a capital may belong to a name.
     """
-    kept = set(_WORD.findall(translation)) & _common_words()["en"]
+    kept = set(_WORD.findall(translation)) & _words("common")["en"]
     return [word for word in dict.fromkeys(_WORD.findall(source)) if word in kept]
 
 
@@ -56,7 +56,7 @@ def _is_foreign(words: list[str]) -> bool:
     """
     marked = [w for w in words if w[0].islower() and _FOREIGN_LETTER.search(w)]
     letters = 0.5 * sum(word not in _BORROWED for word in marked)
-    found = _function_words()
+    found = _words("function")
     return any(
         letters + _count(_candidates(words, name), found[name] - found["en"])
         > _count(words, found["en"] - (found[name] if len(words) > 1 else set()))
@@ -90,18 +90,8 @@ def _is_noise(words: list[str]) -> bool:
 
 
 @cache
-def _function_words() -> dict[str, frozenset[str]]:
-    """The words of each language."""
-    return _table("function_words.tsv")
-
-
-@cache
-def _common_words() -> dict[str, frozenset[str]]:
-    """Those of English alone, and those that are French, too."""
-    return _table("common_words.tsv")
-
-
-def _table(name: str) -> dict[str, frozenset[str]]:
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+def _words(name: str) -> dict[str, frozenset[str]]:
+    """The words of each language in a table; `both` are English and French."""
+    text = files(__package__).joinpath(f"{name}_words.tsv").read_text(encoding="utf-8")
     rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
     return {language: frozenset(words.split()) for language, words in rows}

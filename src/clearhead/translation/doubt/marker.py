@@ -86,11 +86,10 @@ def _normalized(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class DoubtMarker:
+class LiteralMarker:
     """Called with a sentence, its translation and the score; returns the reasons to doubt it.
 
-    `threshold` is a log-probability per token, in nats. The checks of language, numbers and
-    names are those of a translation from English into French.
+    `threshold` is a log-probability per token, in nats. No reason depends on the languages.
     """
 
     threshold: float
@@ -99,15 +98,26 @@ class DoubtMarker:
         self, source: str, translation: str, score: float, finished: bool
     ) -> tuple[str, ...]:
         """`score` is per token, EOS token included; `finished` as in `Translation`."""
+        missing = missing_literals(literals(source)[0], translation)
+        return (*self.uncertain(score, finished), *(literal.message for literal in missing))
+
+    def uncertain(self, score: float, finished: bool) -> list[str]:
+        """The reasons that the search gives."""
+        low = math.isnan(score) or score < self.threshold
+        return [*([] if finished else [CUT_OFF]), *([LOW_SCORE] if low else [])]
+
+
+class DoubtMarker(LiteralMarker):
+    """The same with the checks of language, numbers and names from English into French."""
+
+    def __call__(
+        self, source: str, translation: str, score: float, finished: bool
+    ) -> tuple[str, ...]:
+        """`score` is per token, EOS token included; `finished` as in `Translation`."""
         language = doubt_of_language(source)
-        reasons = [*([language] if language else [])]
-        if not finished:
-            reasons.append(CUT_OFF)
-        if math.isnan(score) or score < self.threshold:
-            reasons.append(LOW_SCORE)
-        missing = missing_copies(source, translation)
+        reasons = [*([language] if language else []), *self.uncertain(score, finished)]
+        reasons += [literal.message for literal in missing_copies(source, translation)]
         kept = untranslated(literals(source)[1], translation)
-        reasons += [literal.message for literal in missing]
         return (*reasons, *(f"{word} not translated" for word in kept))
 
 

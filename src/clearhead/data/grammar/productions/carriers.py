@@ -16,7 +16,7 @@ from clearhead.errors import UserError
 from .. import bitext
 from ..lexicon import Links, read_links
 from ..vocabulary import Draw
-from .slots import fill, is_slot
+from .slots import fill, is_slot, put_in_order
 from .values import NO_BREAK, Filling, within
 
 CARRIERS = ("introductions", "dates", "numbers", "places", "copies", "fields")
@@ -195,7 +195,7 @@ class Carried:
 
     def pair(self) -> bitext.GrammarPair:
         """Both sides with their links."""
-        target = bitext.join_french(_closed(_french(self.template, self.fillings)))
+        target = bitext.join_french(bitext.closed(_french(self.template, self.fillings)))
         return bitext.GrammarPair(
             self.text,
             self._uncapitalized(bitext.french_text(target)),
@@ -234,15 +234,8 @@ def carry(rng: Draw, template: Template | None = None) -> Carried:
     """A sentence around one carrier, at random unless given."""
     template = template or rng.choice(carriers())
     fillings = {slot: fill(rng, slot.partition("#")[0]) for slot in template.slots}
-    _put_in_order(fillings)
-    return Carried(template, fillings, _closed(_english(template, fillings)))
-
-
-def _put_in_order(fillings: dict[str, Filling]) -> None:
-    """From 1914 to 1918, not back in time."""
-    if "year#2" in fillings:
-        years = sorted((fillings["year"], fillings["year#2"]), key=lambda one: one.values)
-        fillings["year"], fillings["year#2"] = years
+    put_in_order(fillings)
+    return Carried(template, fillings, bitext.closed(_english(template, fillings)))
 
 
 def _english(template: Template, fillings: dict[str, Filling]) -> list[bitext.Word]:
@@ -254,14 +247,6 @@ def _english(template: Template, fillings: dict[str, Filling]) -> list[bitext.Wo
             space = None if item.space or not out else ""
             out.append(bitext.Word(item.text, item.links, "", space))
     return out
-
-
-def _closed(words: list[bitext.Word]) -> list[bitext.Word]:
-    """`at 3 p.m..` and `av. J.-C..` have one full stop too many."""
-    *rest, before, last = words
-    if (before.text, last.text) != (".", "."):
-        return words
-    return [*rest, before._replace(links=before.links | last.links)]
 
 
 def _french(template: Template, fillings: dict[str, Filling]) -> list[bitext.Word]:

@@ -126,3 +126,10 @@ def fill(rng: Draw, name: str) -> Filling:
         return SLOTS[name](rng)
     article, _, tag = name.partition(" ")
     return several(rng, tag) if article == "several" else phrase(rng, article, tag)
+
+
+def put_in_order(fillings: dict[str, Filling]) -> None:
+    """From 1914 to 1918, not back in time."""
+    if "year#2" in fillings:
+        years = sorted((fillings["year"], fillings["year#2"]), key=lambda one: one.values)
+        fillings["year"], fillings["year#2"] = years
