@@ -29,11 +29,10 @@ from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.metrics import Progress
-from clearhead.training.model_recipes import TranslationRecipe
+from clearhead.training.model_recipes import TranslationRecipe, make_config
 from clearhead.training.objective import make_objective
 from clearhead.training.recipe import make_schedule
 from clearhead.training.tasks.translation import (
-    make_config,
     make_plan,
     prepare_corpus,
     prepare_dev,
