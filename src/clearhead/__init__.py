@@ -23,11 +23,10 @@ _PACKAGES = (
 
 __getattr__ = attributes_of(
     __name__,
-    {package: f"clearhead.{package}" for package in _PACKAGES}
-    | {
-        "Translator": "clearhead.translation",
-        "pipeline": "clearhead.pipelines",
-        "Transformer": "clearhead.models",
-        "build_transformer": "clearhead.models",
+    {
+        "clearhead.translation": ["Translator"],
+        "clearhead.pipelines": ["pipeline"],
+        "clearhead.models": ["Transformer", "build_transformer"],
     },
+    _PACKAGES,
 )

@@ -1,24 +1,27 @@
 """Packages whose public names are imported at their first use (PEP 562), so that torch is, too."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 
-def attributes_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
+def attributes_of(
+    package: str, names: Mapping[str, Sequence[str]], packages: Sequence[str] = ()
+) -> Callable[[str], object]:
     """The ``__getattr__`` of a package; its ``__dir__``, set here, lists the same names.
 
-    `modules` says which module defines a public name, or is that module.
+    `names` are the public ones by the module that defines them, `packages` those inside it.
     """
     own = vars(sys.modules[package])
+    home = {name: module for module, found in names.items() for name in found}
 
     def load(name: str) -> object:
-        if name not in modules:
+        if name in packages:
+            return import_module(f"{package}.{name}")  # which makes it an attribute
+        if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(modules[name])
-        is_module = modules[name] == f"{package}.{name}"
-        own[name] = value = module if is_module else getattr(module, name)
+        own[name] = value = getattr(import_module(home[name]), name)
         return value
 
-    own["__dir__"] = lambda: sorted({*own, *modules})  # help() and Tab in a shell read it
+    own["__dir__"] = lambda: sorted({*own, *home, *packages})  # help() and Tab in a shell read it
     return load

@@ -21,13 +21,9 @@ YAML = {
     "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.full_load_all", "yaml.unsafe_load",
     "yaml.unsafe_load_all",
 }  # fmt: skip
-# The course loads an answer as a module (`load_text`) and runs it with the library's definitions
-# around it, in the process that is limited for that: the code is the user's own file and
-# clearhead's own source.
-ALLOWED = {
-    ("eval and exec", "src/clearhead/learn/answer.py"),
-    ("eval and exec", "src/clearhead/learn/observe.py"),
-}
+# The course runs an answer with the library's definitions around it, in the process that is
+# limited for that: the code is the user's own file and clearhead's own source.
+ALLOWED = {("eval and exec", "src/clearhead/learn/answer.py")}
 # The only reader of XML: its parser (expat) opens no external entity.
 XML = "xml.etree.ElementTree"
 OTHER_XML = ("xml.dom", "xml.sax", "xml.parsers", "lxml", "xmlrpc")

@@ -16,9 +16,5 @@ __all__ = ["Pair", "Pairs", "open_pairs"]
 
 __getattr__ = attributes_of(
     __name__,
-    {
-        "Pair": "clearhead.data.pairs",
-        "Pairs": "clearhead.data.pairs",
-        "open_pairs": "clearhead.data.corpus",
-    },
+    {"clearhead.data.corpus": ["open_pairs"], "clearhead.data.pairs": ["Pair", "Pairs"]},
 )

@@ -16,7 +16,9 @@ __all__ = ["DecodingOptions", "Engine", "Hypothesis", "NativeEngine", "ReadableE
 
 __getattr__ = attributes_of(
     __name__,
-    dict.fromkeys(["DecodingOptions", "Engine", "Hypothesis"], "clearhead.decoding.engine")
-    | {"NativeEngine": "clearhead.decoding.native"}
-    | dict.fromkeys(["ReadableEngine", "decode"], "clearhead.decoding.readable"),
+    {
+        "clearhead.decoding.engine": ["DecodingOptions", "Engine", "Hypothesis"],
+        "clearhead.decoding.native": ["NativeEngine"],
+        "clearhead.decoding.readable": ["ReadableEngine", "decode"],
+    },
 )

@@ -10,6 +10,8 @@ __all__ = ["AttentionView", "Trace", "head_view", "model_view", "trace"]
 
 __getattr__ = attributes_of(
     __name__,
-    dict.fromkeys(["trace", "Trace"], "clearhead.explain.tracer")
-    | dict.fromkeys(["AttentionView", "head_view", "model_view"], "clearhead.explain.view"),
+    {
+        "clearhead.explain.tracer": ["Trace", "trace"],
+        "clearhead.explain.view": ["AttentionView", "head_view", "model_view"],
+    },
 )

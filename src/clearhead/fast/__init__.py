@@ -10,11 +10,6 @@ from clearhead.fast.flat_optimizer import FlatAdam
 from clearhead.fast.loss import projected_cross_entropy
 
 __all__ = [
-    "CheapDropout",
-    "FlatAdam",
-    "FlatMuon",
-    "accelerate",
-    "fused_normalize",
-    "kernel_attention",
+    "CheapDropout", "FlatAdam", "FlatMuon", "accelerate", "fused_normalize", "kernel_attention",
     "projected_cross_entropy",
-]
+]  # fmt: skip

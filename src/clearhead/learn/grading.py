@@ -7,19 +7,10 @@ from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.learn.adopt import MOST_WAYS
-from clearhead.learn.judge import (
-    SLACK,
-    Sizes,
-    agrees,
-    checks,
-    difference,
-    flat_tensors,
-    forms,
-    relations,
-)
+from clearhead.learn.judge import SLACK, agrees, checks, difference, forms, matrices, relations
 from clearhead.learn.manifest import subject, texts
 from clearhead.learn.observe import decode_record, explains, known_record, probe_of
-from clearhead.learn.records import Record
+from clearhead.learn.records import Record, Sizes
 from clearhead.learn.report import Check, Mistake, Report
 from clearhead.learn.run import DETERMINISTIC, DRAWN, LAW, TRAINED, UNCHANGED, Adapted, may_adapt
 
@@ -64,7 +55,7 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
         failures = tuple(Check(check.name, check.passed) for check in found)
         error, line = records[0]["error"], records[0].get("line", 0)
         return Report(exercise, failures, mistakes, error, line)
-    return Report(exercise, tuple(found), mistakes, matrices=_matrices(records, expected))
+    return Report(exercise, tuple(found), mistakes, matrices=matrices(records, expected))
 
 
 def recognize(subject_name: str, records: Records, adapted: Adapted = frozenset()) -> Mistakes:
@@ -182,20 +173,3 @@ def _of_errors(records: Records) -> Iterator[str]:
         yield "input-changed-in-place"
     if any("cuda" in error.lower() for error in errors):
         yield "device-fixed"
-
-
-def _matrices(records: Records, expected: Records) -> tuple[list[list[float]], ...]:
-    """Expected and actual values of the first wrong tensor, as two matrices."""
-    for mine, theirs in zip(records, expected, strict=True):
-        for key, right in theirs.items():
-            for a, e in zip(flat_tensors(mine.get(key)), flat_tensors(right), strict=False):
-                if a.tensor.shape == e.tensor.shape and e.tensor.dim() >= 2 and a != e:
-                    return _matrix(e.tensor), _matrix(a.tensor)
-    return ()
-
-
-def _matrix(tensor: Any) -> list[list[float]]:
-    while tensor.dim() > 2:
-        tensor = tensor[0]
-    matrix: list[list[float]] = tensor[:16, :16].double().tolist()
-    return matrix

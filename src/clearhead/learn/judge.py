@@ -1,15 +1,14 @@
 """Comparing what was seen of an answer with what was seen of the reference."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from clearhead.learn.records import Record, Typed, close, is_number
+from clearhead.learn.records import Record, Sizes, Typed, close, is_number
 from clearhead.learn.report import Check
 from clearhead.learn.run import LAW, flat
 
-Sizes = Mapping[str, int]
 SLACK = 5e-4  # of the largest element: a mistake may amplify the rounding of float32
 ERROR_KEYS = ("error", "type", "line", "raw")
 
@@ -238,3 +237,19 @@ def _short(value: Any) -> str:
         return _kind(value)
     text = repr(list(value) if isinstance(value, tuple) and len(value) == 1 else value)
     return text if len(text) <= 120 else text[:117] + "..."
+
+
+def matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[float]], ...]:
+    """Expected and actual values of the first wrong tensor, as two matrices."""
+    for mine, theirs in zip(records, expected, strict=True):
+        for key, right in theirs.items():
+            for a, e in zip(flat_tensors(mine.get(key)), flat_tensors(right), strict=False):
+                if a.tensor.shape == e.tensor.shape and e.tensor.dim() >= 2 and a != e:
+                    return _matrix(e.tensor), _matrix(a.tensor)
+    return ()
+
+
+def _matrix(tensor: Any) -> list[list[float]]:
+    while tensor.dim() > 2:
+        tensor = tensor[0]
+    return list(tensor[:16, :16].double().tolist())

@@ -3,7 +3,8 @@
 import linecache
 import sys
 from functools import cache
-from types import ModuleType
+from importlib.abc import InspectLoader
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
@@ -21,6 +22,17 @@ Names = dict[str, Any]
 NONE: Adapted = frozenset()
 
 
+class _TextLoader(InspectLoader):
+    def __init__(self, text: str, filename: str) -> None:
+        self.text, self.filename = text, filename
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.text, self.filename)
+
+
 def load_text(text: str, filename: str) -> ModuleType:
     """Run a text as a module, so that tracebacks and `inspect` show its lines."""
     module = ModuleType("answer")
@@ -29,7 +41,7 @@ def load_text(text: str, filename: str) -> ModuleType:
     before = sys.modules.get("answer")
     sys.modules["answer"] = module  # dataclasses and inspect look it up
     try:
-        exec(compile(text, filename, "exec", dont_inherit=True), vars(module))
+        _TextLoader(text, filename).exec_module(module)
     finally:
         sys.modules.pop("answer")
         if before is not None:

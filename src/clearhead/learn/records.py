@@ -1,6 +1,7 @@
 """What was seen of an answer, as plain JSON: nothing that an answer sends is unpickled."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 
 # What a probe saw on each case, and the error that ended a case.
 Record: TypeAlias = dict[str, Any]
+Sizes = Mapping[str, int]  # of a case
 
 MOST_NUMBERS = 20_000
 

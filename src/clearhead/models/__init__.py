@@ -21,13 +21,13 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    dict.fromkeys(["count_parameters", "tree"], "clearhead.models.architecture")
-    | dict.fromkeys(
-        ["Bert", "BertConfig", "SentenceEmbedding", "masked_mean"], "clearhead.models.bert"
-    )
-    | dict.fromkeys(["PRESETS", "TransformerConfig"], "clearhead.models.config")
-    | dict.fromkeys(["Esm", "EsmConfig"], "clearhead.models.esm")
-    | dict.fromkeys(["Gpt", "GptConfig"], "clearhead.models.gpt")
-    | dict.fromkeys(["Marian", "MarianConfig"], "clearhead.models.marian")
-    | dict.fromkeys(["Transformer", "build_transformer"], "clearhead.models.transformer"),
+    {
+        "clearhead.models.architecture": ["count_parameters", "tree"],
+        "clearhead.models.bert": ["Bert", "BertConfig", "SentenceEmbedding", "masked_mean"],
+        "clearhead.models.config": ["PRESETS", "TransformerConfig"],
+        "clearhead.models.esm": ["Esm", "EsmConfig"],
+        "clearhead.models.gpt": ["Gpt", "GptConfig"],
+        "clearhead.models.marian": ["Marian", "MarianConfig"],
+        "clearhead.models.transformer": ["Transformer", "build_transformer"],
+    },
 )

@@ -10,18 +10,7 @@ from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    ParamSpec,
-    Self,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, Self, TypeVar, overload
 
 from clearhead.decoding.choice import EngineName
 from clearhead.errors import UserError
@@ -121,49 +110,41 @@ def device_name(device: Any, device_map: Any = None) -> str:
     raise UserError(f"device={device!r} is not a device; give 'auto', 'cpu', 'cuda:0' or a number")
 
 
-class Options(TypedDict, total=False):
-    """The arguments that are the same for every task."""
-
-    device: Any
-    threads: int | None
-    engine: EngineName
-    device_map: Any
-
-
+# fmt: off
 @overload
-def pipeline(
-    task: Literal["translation", "translation_en_to_fr"] = ...,
-    model: "str | Path | Translator | None" = ...,
-    **options: Unpack[Options],
-) -> "TranslationPipeline": ...
+def pipeline(task: Literal["translation", "translation_en_to_fr"] = ...,
+             model: "str | Path | Translator | None" = ...,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "TranslationPipeline": ...
 @overload
-def pipeline(
-    task: Literal["text-generation"], model: str | Path, **options: Unpack[Options]
-) -> "TextGenerationPipeline": ...
+def pipeline(task: Literal["text-generation"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "TextGenerationPipeline": ...
 @overload
-def pipeline(
-    task: Literal["fill-mask"], model: str | Path, **options: Unpack[Options]
-) -> "FillMaskPipeline": ...
+def pipeline(task: Literal["fill-mask"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "FillMaskPipeline": ...
 @overload
-def pipeline(
-    task: Literal["feature-extraction"], model: str | Path, **options: Unpack[Options]
-) -> "FeatureExtractionPipeline": ...
+def pipeline(task: Literal["feature-extraction"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "FeatureExtractionPipeline": ...
 @overload
-def pipeline(
-    task: Literal["sentence-similarity"], model: str | Path, **options: Unpack[Options]
-) -> "SentenceSimilarityPipeline": ...
+def pipeline(task: Literal["sentence-similarity"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "SentenceSimilarityPipeline": ...
 @overload
-def pipeline(
-    task: Literal["text-classification", "sentiment-analysis"],
-    model: str | Path,
-    **options: Unpack[Options],
-) -> "TextClassificationPipeline": ...
+def pipeline(task: Literal["text-classification", "sentiment-analysis"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "TextClassificationPipeline": ...
 @overload
-def pipeline(
-    task: Literal["token-classification", "ner"], model: str | Path, **options: Unpack[Options]
-) -> "TokenClassificationPipeline": ...
+def pipeline(task: Literal["token-classification", "ner"], model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> "TokenClassificationPipeline": ...
 @overload
-def pipeline(task: str, model: str | Path, **options: Unpack[Options]) -> Any: ...
+def pipeline(task: str, model: str | Path,
+             device: Any = ..., threads: int | None = ..., engine: EngineName = ...,
+             device_map: Any = ...) -> Any: ...
+# fmt: on
 @known_arguments
 def pipeline(
     task: str = "translation_en_to_fr",

@@ -20,9 +20,9 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    dict.fromkeys(
-        ["Pretrained", "check_together", "from_pretrained", "load"], "clearhead.pretrained.loading"
-    )
-    | {"save_pretrained": "clearhead.pretrained.saving"}
-    | {"from_state_dict": "clearhead.pretrained.teaching"},
+    {
+        "clearhead.pretrained.loading": ["Pretrained", "check_together", "from_pretrained", "load"],
+        "clearhead.pretrained.saving": ["save_pretrained"],
+        "clearhead.pretrained.teaching": ["from_state_dict"],
+    },
 )

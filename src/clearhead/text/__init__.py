@@ -23,9 +23,11 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    {"BpeDropout": "clearhead.text.bpe_dropout"}
-    | {"unify_french_spaces": "clearhead.text.inputs"}
-    | dict.fromkeys(["PretrainedTokenizer", "load_tokenizer"], "clearhead.text.pretrained")
-    | dict.fromkeys(["BothLanguages", "MarianLanguages"], "clearhead.text.sentencepiece_pair")
-    | {"Tokenizer": "clearhead.text.tokenizer"},
+    {
+        "clearhead.text.bpe_dropout": ["BpeDropout"],
+        "clearhead.text.inputs": ["unify_french_spaces"],
+        "clearhead.text.pretrained": ["PretrainedTokenizer", "load_tokenizer"],
+        "clearhead.text.sentencepiece_pair": ["BothLanguages", "MarianLanguages"],
+        "clearhead.text.tokenizer": ["Tokenizer"],
+    },
 )

@@ -7,7 +7,6 @@ from typing import Any
 from torch import nn
 
 from clearhead.files import CHECKSUMS, atomic_write, record_checksums
-from clearhead.models.weight_files import best_of_run
 from clearhead.models.weights import load_tensors
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
 from clearhead.training.metrics import Progress, perplexity
@@ -33,9 +32,9 @@ class CheckpointManager:
     def __init__(self, recipe: Recipe, run: RunDirectory, trainer: Trainer, task: Task) -> None:
         self.recipe, self.run = recipe, run
         self.trainer, self.task = trainer, task
-        readme = best_of_run(Path(recipe.base_model)) / "README.md"
-        if recipe.base_model and readme.is_file() and not run.base_card.exists():
-            atomic_write(run.base_card, readme.read_bytes())  # the model may be moved or removed
+        card = recipe.base_directory and recipe.base_directory / "README.md"
+        if card and card.is_file() and not run.base_card.exists():
+            atomic_write(run.base_card, card.read_bytes())  # the model may be moved or removed
 
     @property
     def progress(self) -> Progress:

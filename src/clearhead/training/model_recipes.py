@@ -4,7 +4,6 @@ A language model is causal (GPT) or masked (BERT).
 """
 
 import dataclasses
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -12,7 +11,6 @@ from pydantic import Field
 from clearhead.data.texts import Unit
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
-from clearhead.models.weight_files import best_of_run
 from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
 
 SIZES = ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")  # null: those of the preset
@@ -203,11 +201,6 @@ class MaskedRecipe(LanguageRecipe):
     run: MaskedRun = MaskedRun()
 
 
-def base_model(recipe: TranslationRecipe) -> Path | None:
-    """The directory of the model to start from, of a run the best one."""
-    return best_of_run(Path(recipe.model.path)) if recipe.model.path else None
-
-
 def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig:
     """The sizes of `model.path`, or the preset with the recipe's changes.
 
@@ -216,7 +209,7 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
     """
     m = recipe.model
     rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
-    if base := base_model(recipe):
+    if base := recipe.base_directory:
         config = TransformerConfig.load(base / "config.json")
         if config.src_vocab_size != vocab_size:
             raise UserError(

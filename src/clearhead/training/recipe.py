@@ -7,10 +7,12 @@ A YAML file sets them. Each task adds its own sections and defaults (`model_reci
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from clearhead.models.weight_files import best_of_run
 from clearhead.training.device_settings import EngineChoice, Precision
 
 Shape = Literal["paper", "inverse_sqrt", "cosine", "trapezoid", "constant"]
@@ -148,3 +150,8 @@ class Recipe(Section):
     def base_model(self) -> str:
         """The model to start from, a directory or a name on the hub; empty if there is none."""
         return getattr(getattr(self, "model", None), "path", None) or ""
+
+    @property
+    def base_directory(self) -> Path | None:
+        """The directory of that model, of a run the best one; None if there is none."""
+        return best_of_run(Path(self.base_model)) if self.base_model else None

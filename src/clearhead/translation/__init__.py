@@ -22,10 +22,10 @@ __all__ = [
 __getattr__ = attributes_of(
     __name__,
     {
-        "DecodingOptions": "clearhead.decoding.engine",
-        "Translation": "clearhead.translation.result",
-        "TranslationPipeline": "clearhead.pipelines.translation",
-        "Translator": "clearhead.translation.translator",
-        "pipeline": "clearhead.pipelines.factory",
+        "clearhead.decoding.engine": ["DecodingOptions"],
+        "clearhead.pipelines.factory": ["pipeline"],
+        "clearhead.pipelines.translation": ["TranslationPipeline"],
+        "clearhead.translation.result": ["Translation"],
+        "clearhead.translation.translator": ["Translator"],
     },
 )

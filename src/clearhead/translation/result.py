@@ -224,6 +224,22 @@ def warn_of_limits(
         )
 
 
+def with_beams(options: DecodingOptions, beams: int) -> DecodingOptions:
+    """The options with at least so many beams, and all their hypotheses."""
+    beams = max(beams, options.beam_size)
+    return replace(options, beam_size=beams, n_best=beams)
+
+
+def with_first(chosen: Hypothesis, before: list[Hypothesis]) -> list[Hypothesis]:
+    """As many hypotheses as before, one in front.
+
+    Sentences of a text are combined by `normalized`: the first has to have the highest.
+    """
+    highest = max(chosen.normalized, before[0].normalized)
+    others = [hypothesis for hypothesis in before if hypothesis.ids != chosen.ids]
+    return [replace(chosen, normalized=highest), *others][: len(before)]
+
+
 def forms_of_address(french: str) -> set[str]:
     """*tu*, *vous*, both or neither; an imperative such as *ferme* shows neither."""
     return {form for form, pattern in ((TU, _TU), (VOUS, _VOUS)) if pattern.search(french)}
@@ -248,17 +264,13 @@ class OneForm:
         again = [i for i, s in enumerate(sources) if forms[i] and len(of_text[s.text]) > 1]
         if not again:
             return found
-        beams = max(BEAMS, self.options.beam_size)
-        wide = replace(self.options, beam_size=beams, n_best=beams)
-        more = self.engine.decode([sources[i].ids for i in again], wide)
+        more = self.engine.decode([sources[i].ids for i in again], with_beams(self.options, BEAMS))
         candidates = dict(zip(again, more, strict=True))
         best = list(found)
         for text in dict.fromkeys(sources[i].text for i in again):
             together = {i: candidates[i] for i in again if sources[i].text == text}
             for i, chosen in self._one_form(together).items():
-                rest = [h for h in found[i] if h.ids != chosen.ids]
-                first = replace(chosen, normalized=max(chosen.normalized, found[i][0].normalized))
-                best[i] = [first, *rest][: len(found[i])]
+                best[i] = with_first(chosen, found[i])
         return best
 
     def _forms(self, hypothesis: Hypothesis) -> set[str]:

@@ -24,6 +24,7 @@ from clearhead.translation.doubt.abbreviated import written_out
 from clearhead.translation.doubt.dates import abbreviations, date_stand_ins, date_swaps
 from clearhead.translation.doubt.exonyms import STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
+from clearhead.translation.result import with_beams, with_first
 from clearhead.translation.sources import Reader, Source
 
 BEAMS = 8
@@ -99,19 +100,12 @@ class SecondSearch:
         fewest = min(range(len(lacks)), key=lambda i: len(lacks[i]), default=None)
         if fewest is None or len(lacks[fewest]) >= len(sentence.missing):
             return sentence
-        before = sentence.hypotheses
-        # Sentences of a text are combined by this number: the first has to have the highest.
-        first = replace(
-            candidates[fewest],
-            normalized=max(candidates[fewest].normalized, before[0].normalized),
-        )
-        others = [h for h in before if h.ids != first.ids]
-        return replace(sentence, hypotheses=[first, *others][: len(before)], missing=lacks[fewest])
+        hypotheses = with_first(candidates[fewest], sentence.hypotheses)
+        return replace(sentence, hypotheses=hypotheses, missing=lacks[fewest])
 
     @cached_property
     def _wide(self) -> DecodingOptions:
-        beams = max(BEAMS, self.options.beam_size)
-        return replace(self.options, beam_size=beams, n_best=beams)
+        return with_beams(self.options, BEAMS)
 
     def _wider(self, sentences: list[Sentence]) -> list[list[Hypothesis]]:
         return self.engine.decode([sentence.source.ids for sentence in sentences], self._wide)

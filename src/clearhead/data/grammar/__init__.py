@@ -26,11 +26,12 @@ __all__ = [
 
 __getattr__ = attributes_of(
     __name__,
-    dict.fromkeys(["GrammarPair", "word_spans", "words"], "clearhead.data.grammar.bitext")
-    | {"PRODUCTIONS": "clearhead.data.grammar.productions"}
-    | dict.fromkeys(
-        ["GRAMMARS", "SPLITS", "WIDE_SPLITS", "generate", "generate_wide"],
-        "clearhead.data.grammar.splits",
-    )
-    | {"PHENOMENA": "clearhead.data.grammar.syntax"},
-)
+    {
+        "clearhead.data.grammar.bitext": ["GrammarPair", "word_spans", "words"],
+        "clearhead.data.grammar.productions": ["PRODUCTIONS"],
+        "clearhead.data.grammar.splits": [
+            "GRAMMARS", "SPLITS", "WIDE_SPLITS", "generate", "generate_wide",
+        ],
+        "clearhead.data.grammar.syntax": ["PHENOMENA"],
+    },
+)  # fmt: skip

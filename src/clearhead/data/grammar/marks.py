@@ -55,18 +55,17 @@ def _slice(spans: list[tuple[int, int]], first: int, last: int) -> slice:
 
 
 def _marked(random: Random, pair: GrammarPair, english: slice, french: slice) -> tuple[str, str]:
-    kind = random.random()
+    kind, source, target = random.random(), pair.source[english], pair.target[french]
     if kind < 0.2:
-        return tuple(
-            text[: at.start] + text[at].upper() + text[at.stop :]
-            for text, at in ((pair.source, english), (pair.target, french))
-        )  # type: ignore[return-value]
-    marks = french_marks = random.choice(_BOTH)
-    if kind < 0.5:
-        quotes = random.choice(_QUOTES)
-        marks, french_marks = (quotes[0], quotes[1]), _FRENCH_QUOTES
-    return _around(pair.source, english, marks), _around(pair.target, french, french_marks)
+        source, target = source.upper(), target.upper()
+    else:
+        marks = french_marks = random.choice(_BOTH)
+        if kind < 0.5:
+            quotes = random.choice(_QUOTES)
+            marks, french_marks = (quotes[0], quotes[1]), _FRENCH_QUOTES
+        source, target = source.join(marks), target.join(french_marks)
+    return _replaced(pair.source, english, source), _replaced(pair.target, french, target)
 
 
-def _around(text: str, at: slice, marks: tuple[str, str]) -> str:
-    return text[: at.start] + marks[0] + text[at] + marks[1] + text[at.stop :]
+def _replaced(text: str, at: slice, new: str) -> str:
+    return text[: at.start] + new + text[at.stop :]

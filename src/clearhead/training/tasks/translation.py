@@ -75,7 +75,7 @@ def named_tokenizer(recipe: TranslationRecipe) -> Tokenizer | None:
     Raises:
         UserError: it cannot be loaded, or the model was trained with another one.
     """
-    other, base = recipe.vocabulary.path, recipes.base_model(recipe)
+    other, base = recipe.vocabulary.path, recipe.base_directory
     if not other:
         return Tokenizer.load(base) if base else None
     tokenizer = Tokenizer.load(other)
@@ -230,7 +230,7 @@ def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
         UserError: sizes do not fit each other, or the vocabulary is not the model's.
     """
     model = Transformer.from_config(recipes.make_config(recipe, vocab_size))
-    if base := recipes.base_model(recipe):
+    if base := recipe.base_directory:
         model.load_state_dict(Transformer.from_pretrained(base).state_dict())
     return model
 

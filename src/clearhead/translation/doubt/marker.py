@@ -116,14 +116,18 @@ class DoubtMarker(LiteralMarker):
         """`score` is per token, EOS token included; `finished` as in `Translation`."""
         language = doubt_of_language(source)
         reasons = [*([language] if language else []), *self.uncertain(score, finished)]
-        reasons += [literal.message for literal in missing_copies(source, translation)]
-        kept = untranslated(literals(source)[1], translation)
+        found, rest = literals(source)
+        reasons += [literal.message for literal in _missing(found, rest, translation)]
+        kept = untranslated(rest, translation)
         return (*reasons, *(f"{word} not translated" for word in kept))
 
 
 def missing_copies(source: str, translation: str) -> list[Literal]:
     """Each name, number, URL and so on that did not arrive, as the source writes it."""
-    found, rest = literals(source)
+    return _missing(*literals(source), translation)
+
+
+def _missing(found: list[Literal], rest: str, translation: str) -> list[Literal]:
     numbers: list[str] = []
     if _AMOUNT.search(rest):
         numbers, rest = missing_abbreviations(rest, translation)
