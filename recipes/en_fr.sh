@@ -49,7 +49,7 @@ else
     --set data.train="$run-pairs.tsv + grammar:wide:train:60000" \
     --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
     --set data.synthetic_names=0.3 --set data.input_forms=0.18 --set vocabulary.copies=3 \
-    --set model.dropout=0.1 --set run.batch_tokens=8192 --set run.steps=10000 "$@"
+    --set model.dropout=0.08 --set run.steps=18500 "$@"
 fi
 
 # 3. Evaluate it on sentences that were not used for any decision.

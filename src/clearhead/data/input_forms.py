@@ -9,7 +9,6 @@ show it as well (a list item stays a list item).
 import re
 from collections.abc import Callable
 from random import Random
-from string import ascii_lowercase
 
 from clearhead.data.pairs import Pair
 
@@ -33,6 +32,7 @@ _ENCLOSING = (
 _LABELS = ("A", "B", "Q", "Tom", "Anna", "1", "P.S.", "Note", "Attention")  # the same in French
 _QUOTATION = (*['""', "“”"] * 3, "''", "‘’", "«»", "„“")
 _SEVERAL = {".": ("...", "…", "!"), "!": ("!!", "!!!", "?!"), "?": ("??", "???", "?!", "!?")}
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _HEADINGS = ("# ", "## ", "### ", "", "", "")
 _EMOJI = (
     *"😀😃😂🤣😊😉😍😎🤔😅😢😭😡🙏👍👎👏💪🎉🎂🎁💔🔥✨⭐🌍🚀🚗🚂🏠📚📎📧📞💻🐛✅❌☕🍕🍎🐶🐱🧬",
@@ -191,14 +191,16 @@ def with_other_capital(random: Random, pair: Pair) -> Pair:
 
 
 def with_typo(random: Random, pair: Pair) -> Pair:
-    """A letter of a word of the source doubled, left out, replaced, or exchanged with the next."""
+    """A letter of a word of the source doubled, left out, exchanged with the next, or mistyped."""
     words = re.findall(r"(?<!\S)[a-z]{4,}(?=[\s.,!?])", pair.source)
     if not words:
         return pair
     word = random.choice(words)
     i = random.randrange(1, len(word) - 1)
     head, letter, after = word[:i], word[i], word[i + 1 :]
-    other = random.choice(ascii_lowercase)
+    (row,) = (row for row in _KEYS if letter in row)
+    near = row.index(letter)
+    other = random.choice(row[max(near - 1, 0) : near + 2].replace(letter, ""))
     ways = (letter * 2 + after, after, after[0] + letter + after[1:], other + after)
     return Pair(
         re.sub(rf"(?<!\S){word}\b", head + random.choice(ways), pair.source, count=1), pair.target
@@ -220,7 +222,7 @@ FORMS: dict[Form, float] = {
     enclosed: 1.5,
     with_label: 0.7,
     with_other_capital: 1,
-    with_typo: 2,
+    with_typo: 4,
 }
 
 
