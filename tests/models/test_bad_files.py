@@ -71,6 +71,19 @@ def test_a_foreign_file_is_named_for_what_it_is(directory: Path, content: bytes,
     assert what in refused(directory)
 
 
+@pytest.mark.parametrize("length", [0x10280, 0x10380, 0x10480, 0x10580])
+def test_weights_whose_first_bytes_are_those_of_a_pickle_load(directory: Path, length: int) -> None:
+    path = directory / "model.safetensors"
+    tensors = load_file(path)
+    save_file(tensors, path)
+    content = path.read_bytes()
+    body = 8 + int.from_bytes(content[:8], "little")
+    path.write_bytes(length.to_bytes(8, "little") + content[8:body].ljust(length) + content[body:])
+    assert path.read_bytes()[:2] in (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")
+    loaded = Transformer.from_pretrained(directory).state_dict()
+    assert all(loaded[name].equal(tensor) for name, tensor in tensors.items())
+
+
 @pytest.mark.parametrize("keep", [0, 1, 7, 8, 20, 400, 0.5, 0.999])
 def test_a_file_cut_short_is_said_to_be(directory: Path, keep: float) -> None:
     path = directory / "model.safetensors"

@@ -255,6 +255,7 @@ def test_a_readable_translator_can_be_pickled_and_a_native_one_says_why_not(tmp_
     for readable in (
         Translator.from_pretrained(directory, "cpu", engine="readable"),
         Translator(*parts(), engine="readable"),
+        Translator.from_pretrained(directory, "cpu", engine="readable", others=[directory]),
     ):
         again = pickle.loads(pickle.dumps(readable))
         assert again.translate(texts) == readable.translate(texts)

@@ -151,11 +151,8 @@ def ensemble(engines: Sequence[ReadableEngine]) -> ReadableEngine:
         tgt_seq_len=min(engine.config.tgt_seq_len for engine in engines),
     )
     models = tuple(model for engine in engines for model in engine.models)
-
-    def begin(src: Tensor) -> Steps:
-        return EnsembleSteps([engine.begin(src) for engine in engines])
-
-    return ReadableEngine(config, engines[0].device, begin, models)
+    begin_all = partial(EnsembleSteps.begin, [engine.begin for engine in engines])
+    return ReadableEngine(config, engines[0].device, begin_all, models)
 
 
 class EnsembleSteps:
@@ -163,6 +160,11 @@ class EnsembleSteps:
 
     def __init__(self, members: Sequence[Steps]) -> None:
         self.members = members
+
+    @classmethod
+    def begin(cls, each: Sequence[Begin], src: Tensor) -> Self:
+        """As `Begin`, once for every model."""
+        return cls([begin(src) for begin in each])
 
     def step(self, last: Tensor) -> Tensor:
         """(rows,) -> (rows, vocab) logarithms of the mean probabilities."""

@@ -131,6 +131,8 @@ def foreign(path: Path) -> str | None:
             f"cannot read {path}: {error.strerror}; a model directory holds config.json, "
             "model.safetensors and tokenizer.json"
         ) from error
+    if head[_LENGTH : _LENGTH + 1] == b"{":  # safetensors; its length may begin as a pickle does
+        return None
     return next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
 
 
