@@ -52,6 +52,7 @@ def test_only_the_words_asked_for_are_weighed(tmp_path: Path) -> None:
     found = fill(TEXTS[0], targets=["the", "a"])
     assert {one["token_str"] for one in found} == {"the", "a"}
     same(found, theirs("fill-mask", tmp_path, "BertForMaskedLM")(TEXTS[0], targets=["the", "a"]))
+    assert fill(TEXTS[0], targets=["the", "a", "the"]) == found
     with pytest.raises(UserError, match=r"'zzqx' is .* of this model's tokens"):
         fill(TEXTS[0], targets=["zzqx"])
 
@@ -82,6 +83,9 @@ def test_a_residue_is_filled_in_too(tmp_path: Path) -> None:
         assert mine["score"] == pytest.approx(other["score"], abs=1e-6)
     real = next(one for one in fill("MKT<mask>YIAKQ", top_k=33) if one["token_str"] == "W")
     assert real["sequence"] == "MKTWYIAKQ"
+    first, second = fill("<mask>KT<mask>A", top_k=33)
+    assert "WKT<mask>A" in [one["sequence"] for one in first]
+    assert "<mask>KTWA" in [one["sequence"] for one in second]
 
 
 def test_a_text_without_a_mask_is_told_how_a_mask_is_written(tmp_path: Path) -> None:

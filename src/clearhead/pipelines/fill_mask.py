@@ -10,6 +10,7 @@ from clearhead.errors import UserError
 from clearhead.pipelines.engines import Ids, Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextModel, TextPipeline
+from clearhead.text.esm_alphabet import EsmAlphabet
 from clearhead.text.inputs import texts_of
 
 Candidate = dict[str, Any]
@@ -114,14 +115,16 @@ class FillMaskPipeline(TextPipeline):
         return tokenizer.decode([token]) or tokenizer.piece(token)
 
     def _with_masks(self, ids: Ids) -> str:
-        """A text with its remaining mask tokens."""
+        """A text with its remaining mask tokens, a sequence of letters without spaces."""
         parts: list[list[int]] = [[]]
         for number in ids:
             if number == self.mask_id:
                 parts.append([])
             else:
                 parts[-1].append(number)
-        return f" {self.mask_token} ".join(map(self.reader.tokenizer.decode, parts)).strip()
+        space = "" if isinstance(self.reader.tokenizer, EsmAlphabet) else " "
+        mask = space + self.mask_token + space
+        return mask.join(map(self.reader.tokenizer.decode, parts)).strip()
 
     def _token_ids(self, targets: Sequence[str]) -> list[int]:
         """Each target must be a single token."""
@@ -129,7 +132,7 @@ class FillMaskPipeline(TextPipeline):
         if not targets:
             raise UserError("targets is empty; give words, or None for all tokens")
         special = set(self.reader.tokenizer.special_ids.values())
-        found = []
+        found = {}  # in order, each once
         for target, row in zip(targets, self.reader.tokenizer.encode_batch(targets), strict=True):
             inner = [number for number in row if number not in special]
             if len(inner) != 1:
@@ -137,5 +140,5 @@ class FillMaskPipeline(TextPipeline):
                     f"the target {target!r} is {len(inner)} of this model's tokens, and a mask "
                     "stands for one; give another word"
                 )
-            found.append(inner[0])
-        return found
+            found[inner[0]] = target
+        return list(found)
