@@ -100,6 +100,21 @@ def test_the_temperature_brings_back_what_was_multiplied() -> None:
     assert well < 0.03 < badly
 
 
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(1, 0.7, 1.0), (4, 0.5, 0.8), (15, 0.25, 0.5)]
+)
+def test_correct_records_make_a_model_certain_only_by_their_number(
+    count: int, least: float, most: float
+) -> None:
+    logits, truth = np.tile([0.85, 0.0], (count, 1)), np.zeros(count, dtype=np.int64)
+    temperature = fit_temperature(logits, truth)
+    assert least < temperature < most
+    # Of the same size as the rule of succession, (count + 1) / (count + 2).
+    sure = 1 / (1 + np.exp(-0.85 / temperature))
+    assert sure == pytest.approx((count + 1) / (count + 2), abs=0.07)
+    assert fit_temperature(-logits, truth) < 10.0
+
+
 def test_the_best_of_each_column_is_marked() -> None:
     lines = [Line("one", {"accuracy": (0.5, 0.1)}), Line("two", {"accuracy": (0.75, 0.0)})]
     assert list(table_of(lines)) == [

@@ -1,6 +1,7 @@
 """Evaluation of classifiers on labelled data, and probabilities that are calibrated."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,12 +126,16 @@ def probabilities(logits: Floats, temperature: float = 1.0) -> Floats:
 def fit_temperature(logits: Floats, truth: Ints) -> float:
     r"""The temperature T whose probabilities fit held-out records best (Guo et al. 2017).
 
-    .. math:: T = \arg\min_T -\sum_i \log \text{softmax}(s_i / T)_{y_i}
+    .. math:: T = \arg\min_T \; (\ln T)^2 - \sum_i \log \text{softmax}(s_i / T)_{y_i}
 
-    One number: it changes how sure a model is, never which class it names.
+    One number: it changes how sure a model is, never which class it names. The first term is a
+    log-normal prior; without it, a few records that are all correct would give T = 0.
     """
     scores, labels = torch.from_numpy(logits), torch.from_numpy(truth)
-    losses = [float(F.cross_entropy(scores / t, labels)) for t in TEMPERATURES.tolist()]
+    losses = [
+        math.log(t) ** 2 + float(F.cross_entropy(scores / t, labels, reduction="sum"))
+        for t in TEMPERATURES.tolist()
+    ]
     return float(TEMPERATURES[int(np.argmin(losses))])
 
 
