@@ -1,6 +1,6 @@
 import pytest
 
-from clearhead.errors import counted
+from clearhead.errors import counted, listed
 
 
 @pytest.mark.parametrize(
@@ -8,3 +8,8 @@ from clearhead.errors import counted
 )
 def test_one_is_singular_and_every_other_count_is_plural(count: int, words: str) -> None:
     assert counted(count, "line") == words
+
+
+def test_a_list_that_is_cut_ends_with_an_ellipsis() -> None:
+    assert listed(["a", "b"], 2) == "a, b"
+    assert listed(["a", "b", "c"], 2) == "a, b, …"

@@ -1,9 +1,11 @@
-"""The one exception that a user may see as a line of text, and counts in such lines.
+"""The one exception that a user may see as a line of text, counts and lists in such lines.
 
 Every message says three things: what was given, what was expected, what to do.
 The command line prints it as one line and exits with code 2; Python callers
 catch it as an ordinary `ValueError`.
 """
+
+from collections.abc import Sequence
 
 DIFFERENT_MODELS = "the two files belong to different models; copy the model directory again"
 
@@ -15,3 +17,8 @@ class UserError(ValueError):
 def counted(count: int, noun: str) -> str:
     """`1 line`, `1,234 lines`: a number and its noun, for messages."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """`a, b, c`, or the first `most` names and an ellipsis, for messages."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

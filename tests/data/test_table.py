@@ -61,6 +61,9 @@ def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) ->
         ("a.tsv", "text\tlabel\none\n", r"line 2: 1 columns where the header names 2"),
         ("a.csv", "text,text\none,x\n", r"line 1: the header 'text', 'text' does not name"),
         ("a.csv", "text,\none,x\n", r"line 1: the header 'text', '' does not name"),
+        ("a.csv", ",A,B\nc1,0,2\n", r"line 1: .*; save a matrix of cells by genes as \.h5ad"),
+        ("a.csv", "a;b\nc;d\n", r"line 1: ';' seems to separate the columns; expected a comma"),
+        ("a.csv", "a\tb\nc\td\n", r"line 1: '\\t' seems to separate .* a tab in \.tsv"),
         ("a.csv", 'text,label\n"open,x\n', r"line 2: not CSV .*quote texts with commas"),
         ("a.jsonl", '{"text": \n', r"line 1, column 10: not JSON"),
         ("a.jsonl", '["a", 1]\n', r"line 1: not a JSON object"),
@@ -74,6 +77,15 @@ def test_bad_files_cost_one_line(
     with pytest.raises(UserError, match=message) as caught:
         list(read_table(write(tmp_path / name, content)))
     assert "\n" not in str(caught.value)
+
+
+def test_a_message_names_a_few_of_many_columns(tmp_path: Path) -> None:
+    genes = [f"G{number}" for number in range(20_000)]
+    for header, cells in ((["", *genes], 3), (["cell", *genes], 3)):
+        path = write(tmp_path / "a.csv", ",".join(header) + "\n" + ",".join("1" * cells) + "\n")
+        with pytest.raises(UserError, match=r"G5\b.*, …") as caught:
+            list(read_table(path))
+        assert len(str(caught.value)) < 400 + len(str(path))
 
 
 @pytest.mark.parametrize(

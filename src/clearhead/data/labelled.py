@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from clearhead.data.ordering import Permutation
-from clearhead.errors import UserError
+from clearhead.errors import UserError, listed
 
 
 class LabelledText(NamedTuple):
@@ -95,10 +95,9 @@ def check_labels(items: Iterable[Labelled], known: Sequence[str]) -> None:
     names = set(known)
     for item in items:
         if foreign := [label for label in item.labels if label not in names]:
-            shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
             raise UserError(
                 f"{item.place}: the label {foreign[0]!r} never occurs in the training data, which "
-                f"has {shown}; correct it, or add examples of it there"
+                f"has {listed(known, 12)}; correct it, or add examples of it there"
             )
 
 

@@ -25,7 +25,7 @@ from clearhead.data.fasta import ENDINGS, read_fasta
 from clearhead.data.lines import open_binary, read_lines
 from clearhead.data.pairs import is_blank
 from clearhead.data.table import KINDS, Row, kind_of, read_table, text_of
-from clearhead.errors import UserError
+from clearhead.errors import UserError, listed
 
 READS = (".fastq", ".fq")
 R_DATA = (".rda", ".rdata")
@@ -133,7 +133,7 @@ def _where_labels_are(path: str | Path) -> str:
     """What to do about records without a label."""
     kind = kind_of(path)
     if kind in KINDS:
-        columns = _names(next(read_table(path)))
+        columns = listed([*next(read_table(path)).values])
         return f"the columns are {columns}: name that of the labels: --label-column NAME"
     if kind == ".h5ad":
         return "name the column of obs that holds the cell types: --label-column NAME"
@@ -151,8 +151,8 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
     sequence = _column(first, "sequence", columns.sequence)
     if sequence is None:
         raise UserError(
-            f"{first.place}: no column of sequences among {_names(first)}; the first line names "
-            "the columns, such as sequence,label; or name it: --sequence-column NAME"
+            f"{first.place}: no column of sequences among {listed([*first.values])}; the first "
+            "line names the columns, such as sequence,label; or name it: --sequence-column NAME"
         )
     label = _column(first, "label", columns.label)
     if label is None and len(first.values) == 2:
@@ -189,13 +189,9 @@ def _label(row: Row, column: str) -> str | None:
 def _column(row: Row, role: str, wanted: str) -> str | None:
     """The column of a role: the wanted one, or the first usual name that occurs."""
     if wanted and wanted not in row.values:
-        raise UserError(f"{row.place}: there is no column {wanted!r} among {_names(row)}")
+        raise UserError(f"{row.place}: there is no column {wanted!r} among {listed([*row.values])}")
     by_lower_case = {name.lower(): name for name in reversed(row.values)}
     return wanted or next((by_lower_case[n] for n in USUAL[role] if n in by_lower_case), None)
-
-
-def _names(row: Row) -> str:
-    return ", ".join(row.values)
 
 
 def _from_fasta(path: str | Path) -> Iterator[Record]:

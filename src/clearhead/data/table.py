@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from clearhead.data.lines import read_lines
 from clearhead.data.pairs import is_blank, parse_json
-from clearhead.errors import UserError
+from clearhead.errors import UserError, listed
 
 KINDS = (".csv", ".tsv", ".jsonl")
 
@@ -52,7 +52,7 @@ def column(row: Row, name: str) -> Any:
     """
     if name not in row.values:
         raise UserError(
-            f"{row.place}: there is no column {name!r} among {', '.join(map(str, row.values))}; "
+            f"{row.place}: there is no column {name!r} among {listed([*map(str, row.values)])}; "
             "name the columns, as in --set data.text=NAME --set data.label=NAME"
         )
     return row.values[name]
@@ -68,14 +68,11 @@ def text_of(row: Row, name: str) -> str:
     if isinstance(value, bool | int):
         value = json.dumps(value)
     if not isinstance(value, str):
-        raise UserError(f"{row.place}: {name!r} holds {_named(value)}, expected a text")
+        held = "nothing" if value is None else f"a value of type {type(value).__name__}"
+        raise UserError(f"{row.place}: {name!r} holds {held}, expected a text")
     if is_blank(value):
         raise UserError(f"{row.place}: {name!r} is empty; fill it in or remove the row")
     return value
-
-
-def _named(value: Any) -> str:
-    return "nothing" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _lines(path: str | Path, kind: str) -> Iterator[Row]:
@@ -95,7 +92,7 @@ def _lines(path: str | Path, kind: str) -> Iterator[Row]:
             if len(cells) != len(names):
                 raise UserError(
                     f"{place}: {len(cells)} columns where the header names {len(names)} "
-                    f"({', '.join(names)}); repair or remove the line"
+                    f"({listed(names)}); repair or remove the line"
                 )
             yield Row(place, dict(zip(names, cells, strict=True)))
     except csv.Error as error:
@@ -108,9 +105,15 @@ def _lines(path: str | Path, kind: str) -> Iterator[Row]:
 def _header(cells: list[str], place: str) -> list[str]:
     names = [cell.strip() for cell in cells]
     if len(set(names)) != len(names) or not all(names):
+        matrix = "; save a matrix of cells by genes as .h5ad" if not names[0] else ""
         raise UserError(
-            f"{place}: the header {', '.join(map(repr, names))} does not name each column once; "
-            "expected one name for each, such as text,label"
+            f"{place}: the header {listed([*map(repr, names)])} does not name each column once; "
+            f"expected one name for each, such as text,label{matrix}"
+        )
+    if len(names) == 1 and (other := [mark for mark in (";", "\t") if mark in names[0]]):
+        raise UserError(
+            f"{place}: {other[0]!r} seems to separate the columns; expected a comma in .csv and a "
+            "tab in .tsv; save or rename the file"
         )
     return names
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.data.labelled_batches import NOTHING, Example, LabelledBatch, LabelledBatches
+from clearhead.errors import listed
 from clearhead.pretrained import load
 from clearhead.pretrained.new_heads import Answer
 from clearhead.text import PretrainedTokenizer
@@ -106,7 +107,7 @@ class FineTuning(ABC):
         about = ABOUT.format(
             kind=type(self.model).__name__,
             count=len(labels),
-            labels=_listed(labels, 40),
+            labels=listed(labels, 40),
             architecture=origin.config["architectures"][0],
         )
         metric = METRICS.get(self.recipe.run.metric, METRICS[self.default_metric])
@@ -172,7 +173,7 @@ class FineTuning(ABC):
         epochs = self.recipe.run.steps * self.recipe.run.accumulate / self.batches.batches_an_epoch
         return (
             f"{len(self.batches.examples):,} examples, about {epochs:.1f} epochs, "
-            f"{len(labels)} labels ({_listed(labels, 10)}), {len(self.dev):,} for validation; "
+            f"{len(labels)} labels ({listed(labels)}), {len(self.dev):,} for validation; "
             f"trained: {trained}"
         )
 
@@ -190,7 +191,3 @@ class FineTuning(ABC):
         targets = np.concatenate([np.array(example.targets) for example in train])
         counts = np.bincount(targets[targets != NOTHING], minlength=len(self.examples.labels))
         return torch.tensor(counts.sum() / (len(counts) * np.maximum(1, counts))).float()
-
-
-def _listed(labels: Sequence[str], most: int) -> str:
-    return ", ".join(labels[:most]) + (", …" if len(labels) > most else "")
