@@ -85,6 +85,15 @@ def test_vectors_are_separated_by_commas_in_csv(
         assert list(csv.reader(file)) == rows
 
 
+@pytest.mark.parametrize("name", ["x.h5ad", "x"])
+def test_vectors_are_not_written_to_a_file_of_an_unknown_form(
+    model: Path, data: Path, tmp_path: Path, call: Call, name: str
+) -> None:
+    code, _, err = call("dna", "embed", model, data, "-o", tmp_path / name)
+    assert code == 2 and "give a name with .npz, .tsv or .csv" in err
+    assert not (tmp_path / name).exists()
+
+
 def test_a_table_with_a_fault_is_not_written(model: Path, tmp_path: Path, call: Call) -> None:
     (tmp_path / "bad.fasta").write_text(">a\nACGT\n>b\nMKL\n", encoding="utf-8")
     code, out, err = call("dna", "predict", model, tmp_path / "bad.fasta", "-o", tmp_path / "x.tsv")

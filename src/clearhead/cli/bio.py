@@ -202,7 +202,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         quiet: Quiet = False,
     ) -> None:
         """Write a vector per {record}: the mean of its hidden states, special tokens left out."""
-        check_output(output)
+        check_output(output, ".npz", ".tsv", ".csv")
         with warnings_on_stderr(quiet):
             actions.embed((model, data, domain, sequence_column), output)
 

@@ -78,14 +78,10 @@ Output = Annotated[
 Vectors = Annotated[
     Path | None,
     typer.Option(
-        "--output",
-        "-o",
-        help=".npz, .tsv or .csv.",
-        show_default="TSV to stdout",
-        callback=or_stdout,
+        "--output", "-o", help=".npz, .tsv or .csv.",
+        show_default="TSV to stdout", callback=or_stdout,
     ),
-]
-
+]  # fmt: skip
 Explain = Annotated[
     Path | None,
     typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
@@ -180,13 +176,12 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
     predictor, records = open_both(*what)
     vectors = predictor.vectors(records)
     found = (Embedded(Named(name, ""), [], v.astype(np.float32)) for name, v in vectors)
-    write, width = write_tsv, predictor.config.d_model
-    if output is not None and output.suffix.lower() == ".csv":
+    ending, width = output.suffix.lower() if output else ".tsv", predictor.config.d_model
+    if ending == ".csv":
         rows = ([e.named.name, *(f"{x:.9g}" for x in e.vectors.tolist())] for e in found)
         pour_table(chain([["id", *map(str, range(width))]], rows), output)
         return
-    if output is not None and output.suffix.lower() == ".npz":
-        write = write_npz
+    write = write_npz if ending == ".npz" else write_tsv
     save(output, lambda sink: write(found, sink, width))
 
 

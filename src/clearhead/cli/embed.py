@@ -7,8 +7,6 @@ import typer
 
 from clearhead.cli import streams
 from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
-from clearhead.errors import UserError
-from clearhead.files import is_special
 
 Source = Annotated[
     str, typer.Argument(metavar="[FILE]", help="Lines or FASTA, also .gz; - is standard input.")
@@ -73,10 +71,4 @@ def embed(
 def _check(file: str, output: Path | None) -> None:
     """Refuse input and output that cannot be used, before torch is imported."""
     streams.check_file(file)
-    if output is None:
-        return
-    streams.check_output(output)
-    if output.suffix not in (".npz", ".tsv") and not is_special(output):
-        raise UserError(
-            f"cannot write {output}: unknown file extension; give a name with .npz or .tsv"
-        )
+    streams.check_output(output, ".npz", ".tsv")

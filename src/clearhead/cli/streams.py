@@ -149,10 +149,13 @@ def only_file(output: Path | None) -> Path | None:
     return output
 
 
-def check_output(output: Path | None) -> None:
-    """Refuse a directory as output, before torch is imported."""
+def check_output(output: Path | None, *endings: str) -> None:
+    """Refuse a directory, and other than these endings, before torch is imported."""
     if output and output.is_dir():
         raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    if output and endings and output.suffix.lower() not in endings and not is_special(output):
+        names = " or ".join([", ".join(endings[:-1]), endings[-1]])
+        raise UserError(f"cannot write {output}: unknown file extension; give a name with {names}")
 
 
 def pour(parts: Iterable[bytes], output: Path | None) -> None:

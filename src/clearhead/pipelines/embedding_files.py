@@ -136,6 +136,6 @@ def _cell(text: str) -> str:
 
 def writer_for(output: Path | None, pooled: bool, piece: Piece) -> Write:
     """By the extension of the file; standard output is TSV."""
-    if output is not None and output.suffix == ".npz":
+    if output is not None and output.suffix.lower() == ".npz":
         return write_npz
     return write_tsv if pooled else token_tsv(piece)
