@@ -18,6 +18,7 @@ from clearhead.biology.examples import (
 from clearhead.biology.recipe import BiologyData
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
+from clearhead.training import session
 from tests.biology.synthetic import bases, write_numbers, write_promoters
 
 RNG = random.Random(1)
@@ -142,11 +143,30 @@ def test_training_on_a_table_of_folds_takes_every_record(tmp_path: Path) -> None
     assert len(parts.train) + len(parts.dev) == 40 and parts.split_off
 
 
-@pytest.mark.parametrize(("odd", "warned"), [("NA", True), ("Na", False)])
+@pytest.mark.parametrize(("odd", "warned"), [("NA", True), ("None", True), ("Na", False)])
 def test_a_class_that_may_be_a_missing_label_is_warned_of(
     tmp_path: Path, odd: str, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     labels = [odd if number % 5 == 0 else "ab"[number % 2] for number in range(40)]
     path = write(tmp_path / "x.csv", labels)
     training.resolve({"data": {"train": str(path), "domain": "dna"}})
-    assert ("NA is learned as a class" in caplog.text) == warned
+    assert (f"{odd} is learned as a class" in caplog.text) == warned
+
+
+def test_equal_sequences_in_training_and_validation_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write_splits(tmp_path / "x.csv", ["train", "valid"])
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    same = rows[0].split(",")[0]
+    rows[1] = ",".join([same, *rows[1].split(",")[1:]])
+    path.write_text("\n".join([head, *rows]), encoding="utf-8")
+    training.resolve({"data": {"train": str(path), "domain": "dna"}})
+    assert "1 of 20 validation records have the same sequence as a training record" in caplog.text
+
+
+def test_a_list_of_classes_that_is_cut_has_an_ellipsis(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", [f"c{number % 12}" for number in range(40)])
+    recipe = training.resolve({"data": {"train": str(path), "domain": "dna"}, "run": {"steps": 1}})
+    task = session.start(recipe, tmp_path / "run").task
+    assert "12 classes (c0, c1, c10, c11, c2, c3, c4, c5, c6, c7, …)" in task.summary()

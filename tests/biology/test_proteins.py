@@ -210,6 +210,26 @@ def test_the_linear_part_is_fitted_on_held_out_records_at_the_end(tmp_path: Path
     assert (part.weight - model.linear.weight).abs().max() < 1e-5
 
 
+def test_the_linear_part_never_learns_numbers_that_the_user_gave_for_validation(
+    tmp_path: Path,
+) -> None:
+    data = write_numbers(tmp_path / "train.csv", 50)
+    held = write_numbers(tmp_path / "dev.csv", 20, seed=2)
+    values: dict[str, Any] = {
+        "data": {"train": str(data), "dev": str(held), "domain": "dna"},
+        "optimizer": {"peak_lr": 1e-9},
+        "run": {"steps": 1, "members": 1},
+    }
+    model = load_model(training.start(training.resolve(values), tmp_path / "run")).models[0]
+    ids = torch.tensor([Vocabulary.of_bases().encode(r.sequence) for r in read_records(data)])
+    numbers = np.array([float(r.label or "") for r in read_records(data)])
+    part = PositionWeights(18, 10)
+    learned = torch.from_numpy(standardised(numbers, model.config.scale))
+    part.fit(model.read(ids).numpy(), learned)
+    assert isinstance(model.linear, PositionWeights)
+    assert (part.weight - model.linear.weight).abs().max() < 1e-5
+
+
 def test_positions_that_never_vary_are_not_read(tmp_path: Path) -> None:
     rng = random.Random(4)
     rows = ["sequence,fitness"]

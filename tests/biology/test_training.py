@@ -1,5 +1,6 @@
 """Training: a rule is learned, a stopped run continues bit by bit, predictions are calibrated."""
 
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -153,6 +154,39 @@ def test_members_have_the_same_part_in_the_end(tmp_path: Path) -> None:
     )
     weight = float(one.weight.norm() / part.weight.norm())
     assert min(abs(weight - chosen / 2) for chosen in WEIGHTS) < 1e-3 * weight
+
+
+def test_validation_records_that_the_user_gave_are_never_learned_from(tmp_path: Path) -> None:
+    lines = write_promoters(tmp_path / "train.csv", 90).read_text(encoding="utf-8").splitlines()
+    rows = [f"{line},{'valid' if n % 3 == 1 else 'train'}" for n, line in enumerate(lines[1:])]
+    (tmp_path / "parts.csv").write_text("\n".join([f"{lines[0]},split", *rows]), encoding="utf-8")
+    predictor = trained(tmp_path / "run", similar(tmp_path / "parts.csv"))
+    assert predictor.config.compared == (60, 60 * 28)
+
+
+def test_the_model_card_has_the_scores_of_the_finished_model(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = write_promoters(tmp_path / "train.csv", 90)
+    with caplog.at_level("INFO", "clearhead.train"):
+        predictor = trained(tmp_path / "run", similar(data))
+    assert isinstance(predictor.loaded.models[0].linear, SimilarityScores)
+    card = (tmp_path / "run" / "best" / "README.md").read_text(encoding="utf-8")
+    accuracy = re.findall(r"held-out labels: accuracy (\S+);", caplog.text)[0]
+    found = re.search(r"- Validation on .*: accuracy (\S+), macro F1 \S+, Matthews \S+\n", card)
+    assert found and f"{float(found[1]):.3f}" == accuracy
+
+
+def test_classes_that_are_not_held_out_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = write_promoters(tmp_path / "train.csv", 40)
+    text = data.read_text(encoding="utf-8").replace(",yes", ",rare", 1)
+    data.write_text(text, encoding="utf-8")
+    with caplog.at_level("INFO", "clearhead.train"):
+        trained(tmp_path / "run", similar(data))
+    assert "not among the held-out labels, so never validated: rare" in caplog.text
+    assert "optimistic, since the model was chosen by these labels" in caplog.text
 
 
 def similar(data: Path) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+import torch.nn.functional as F
 from torch import Tensor
 
 from clearhead.biology.answering import scores_of
-from clearhead.biology.examples import Encoder, both_strands
+from clearhead.biology.examples import Encoder, both_strands, is_split_off
 from clearhead.biology.linear_part import RankWeights
-from clearhead.biology.model import Linear, Loaded, SequenceModel, load_model, resave
+from clearhead.biology.model import Linear, SequenceModel, load_model, resave
 from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.similarity import MOST, WINDOWS, SimilarityScores
+from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.ordering import Permutation
 from clearhead.data.sequences import Record
-from clearhead.evaluation.labelled import fit_temperature, probabilities
-from clearhead.training.recipe_file import load_recipe
+from clearhead.evaluation.labelled import fit_temperature
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples
 
@@ -40,19 +40,16 @@ class Trained(NamedTuple):
     """A finished run: its Transformer alone, and what it was trained and validated on."""
 
     root: Path
-    loaded: Loaded
+    model: SequenceModel
+    vocabulary: Vocabulary
     train: Labelled
     dev: Labelled
     windows: tuple[int, ...]  # of the similarity of aligned sequences: to choose from, or chosen
-
-    @property
-    def model(self) -> SequenceModel:
-        """The Transformer."""
-        return self.loaded.models[0]
+    split_off: bool  # dev was held out of the training data, not given by the user
 
     def save(self, model: SequenceModel) -> None:
         """As the run's model."""
-        resave(model, self.loaded.vocabulary, self.root / "best")
+        resave(model, self.vocabulary, self.root / "best")
 
 
 def add_part(runs: list[Path], recipe: BiologyRecipe) -> float:
@@ -63,7 +60,7 @@ def add_part(runs: list[Path], recipe: BiologyRecipe) -> float:
     """
     if recipe.model.linear not in PARTS or recipe.data.answer != "classes":
         return 0.0
-    sides = [trained(run) for run in runs]
+    sides = [trained(run, recipe) for run in runs]
     config = sides[0].model.config
     many = config.encoder.vocab_size > MOST_PAIRED or recipe.model.layout == "aligned"
     if recipe.model.linear == "similarity" and not config.length and many:
@@ -81,10 +78,14 @@ def add_part(runs: list[Path], recipe: BiologyRecipe) -> float:
 
 
 def refit_part(runs: list[Path], recipe: BiologyRecipe, weight: float) -> None:
-    """Fit the part again with the held-out records, which have served their purpose."""
-    if not weight:
+    """Fit the part again with the held-out records, which have served their purpose.
+
+    Validation records that the user gave are never learned from.
+    """
+    sides = [trained(run, recipe) for run in runs]
+    if not weight or not sides[0].split_off:
         return
-    sides = [trained(run) for run in runs]
+    log.info("model.linear=%s is fitted again, with the held-out records", recipe.model.linear)
     every = (
         Labelled(side.train.ids + side.dev.ids, torch.cat([side.train.classes, side.dev.classes]))
         for side in sides
@@ -95,14 +96,11 @@ def refit_part(runs: list[Path], recipe: BiologyRecipe, weight: float) -> None:
 
 def _save(sides: list[Trained], models: list[SequenceModel], weight: float) -> None:
     for side, model in zip(sides, models, strict=True):
-        if not weight:
-            side.save(side.model)
-            continue
         part: Any = model.linear
         with torch.no_grad():
             part.weight.mul_(weight)
             part.bias.mul_(weight)
-        side.save(model)
+        side.save(model if weight else side.model)
 
 
 def with_part(side: Trained, data: Labelled, recipe: BiologyRecipe) -> SequenceModel:
@@ -134,29 +132,20 @@ def best_weight(sides: list[Trained], models: list[SequenceModel], balanced: boo
     alone = np.stack([row for side, _ in pairs for row in scores_of(side.model, side.dev.ids)])
     both = np.stack([row for side, model in pairs for row in scores_of(model, side.dev.ids)])
     truth = np.concatenate([side.dev.classes.numpy() for side in sides])
-    shares = np.bincount(truth) / len(truth)
-    counts = 1 / shares[truth] if balanced else np.ones(len(truth))
+    counts = torch.from_numpy(np.bincount(truth, minlength=alone.shape[1])).clamp(min=1)
+    of_class = 1 / counts.double() if balanced else None
 
     def loss(weight: float) -> float:
         scores = alone + weight * (both - alone)
-        chances = probabilities(scores, fit_temperature(scores, truth))
-        return float(np.average(_surprise(chances, truth), weights=counts))
+        logits = torch.from_numpy(scores / fit_temperature(scores, truth))
+        return float(F.cross_entropy(logits, torch.from_numpy(truth), of_class))
 
     return min(WEIGHTS, key=loss)
 
 
-def _surprise(chances: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Minus the logarithm of the true class's probability."""
-    found: NDArray[np.float64] = -np.log(np.maximum(chances[np.arange(len(truth)), truth], 1e-300))
-    return found
-
-
-def trained(run: Path) -> Trained:
+def trained(run: Path, recipe: BiologyRecipe) -> Trained:
     """Of a run that is finished, whether or not a part was added before."""
-    directory = RunDirectory(run)
-    recipe = load_recipe(str(directory.config))
-    assert isinstance(recipe, BiologyRecipe)
-    examples, loaded = load_examples(directory, Record), load_model(run)
+    examples, loaded = load_examples(RunDirectory(run), Record), load_model(run)
     before, model = loaded.models[0].linear, _copy(loaded.models[0], "", ())
     config = model.config
     windows = WINDOWS if config.length else (0,)
@@ -170,5 +159,6 @@ def trained(run: Path) -> Trained:
         return Labelled([list(example.ids) for example in found], classes)
 
     train = both_strands(examples.train) if config.strands else examples.train
-    alone = loaded._replace(models=(model,))
-    return Trained(run, alone, labelled(train), labelled(examples.dev), windows)
+    dev = labelled(examples.dev)
+    own = is_split_off(recipe.data, examples.dev)
+    return Trained(run, model, loaded.vocabulary, labelled(train), dev, windows, own)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clearhead.biology.model import SequenceModel
-from clearhead.data.labelled_batches import Example, pad
+from clearhead.data.labelled_batches import NOTHING, Example, pad
 from clearhead.data.ordering import sorted_batches
 from clearhead.decoding.readable import in_eval_mode
 
@@ -21,6 +21,14 @@ BATCH_TOKENS = 8192
 def scores_of(model: nn.Module, ids: Sequence[Sequence[int]]) -> list[Floats]:
     """The head's output for every sequence, padding removed: (outputs,) or (tokens, outputs)."""
     return run_over(model, ids, lambda batch: model(batch))
+
+
+def counted_scores(model: nn.Module, examples: Sequence[Example]) -> tuple[Floats, NDArray[Any]]:
+    """The scores of the labels that count, and these labels: (labels, outputs), (labels,)."""
+    found = scores_of(model, [example.ids for example in examples])
+    labels = np.concatenate([np.array(example.targets) for example in examples])
+    counted = labels != NOTHING
+    return np.concatenate([np.atleast_2d(row) for row in found])[counted], labels[counted]
 
 
 @torch.inference_mode()

@@ -1,11 +1,13 @@
 """A model for given data: from scratch, or with the encoder of a pre-trained one."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import torch
 
+from clearhead.biology.domains import DOMAINS
 from clearhead.biology.encoder import ConvolutionConfig, MotifConfig
 from clearhead.biology.examples import Parts
 from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_for
@@ -13,6 +15,16 @@ from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRec
 from clearhead.biology.scale import scale_of
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.errors import UserError
+
+
+def new_vocabulary(
+    recipe: BiologyRecipe | PretrainingRecipe, sequences: Iterable[str]
+) -> Vocabulary:
+    """The one of model.path, or one that is fitted to the sequences."""
+    path, domain = recipe.model.path, recipe.data.domain
+    if path:
+        return load_for(path, domain).vocabulary
+    return DOMAINS[domain].vocabulary(recipe.tokens, sequences)
 
 
 def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> SequenceModel:

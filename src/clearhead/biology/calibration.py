@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,32 +10,34 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from clearhead.biology.answering import scores_of
-from clearhead.biology.examples import Encoder, both_strands, numbers_of
+from clearhead.biology.answering import counted_scores
+from clearhead.biology.examples import Encoder, both_strands, is_split_off, numbers_of
 from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import CALIBRATION, load_model, resave
+from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.scale import standardised
-from clearhead.data.labelled_batches import NOTHING
+from clearhead.biology.task import SCORES
 from clearhead.data.sequences import Record
-from clearhead.evaluation.labelled import fit_temperature, probabilities, reliability
+from clearhead.errors import counted, listed
+from clearhead.evaluation.labelled import class_scores, fit_temperature, probabilities, reliability
 from clearhead.explain.plots.biology import draw_reliability
 from clearhead.files import atomic_write
-from clearhead.training.recipe_file import load_recipe
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples
 
 log = logging.getLogger("clearhead.train")
 
 
-def refit_linear_part(runs: list[Path]) -> None:
+def refit_linear_part(runs: list[Path], recipe: BiologyRecipe) -> None:
     """Fit the ridge regression of numbers again, on the held-out records as well.
 
-    Nothing was chosen by them for it, and where there are few records each one counts.
+    Nothing was chosen by them for it, and where there are few records each one counts. Validation
+    records that the user gave are never learned from.
     """
     for run in runs:
         examples, loaded = load_examples(RunDirectory(run), Record), load_model(run)
         model, records = loaded.models[0], [*examples.train, *examples.dev]
-        if isinstance(model.linear, PositionWeights):
+        if isinstance(model.linear, PositionWeights) and is_split_off(recipe.data, examples.dev):
             records = both_strands(records) if model.config.strands else records
             ids = torch.tensor([loaded.vocabulary.encode(record.sequence) for record in records])
             values = standardised(np.array(numbers_of(records)), model.config.scale)
@@ -42,12 +45,12 @@ def refit_linear_part(runs: list[Path]) -> None:
             resave(model, loaded.vocabulary, run / "best")
 
 
-def calibrate(runs: list[Path], best: Path) -> None:
+def calibrate(runs: list[Path], recipe: BiologyRecipe, best: Path) -> None:
     """Fit one temperature on what each run did not learn from; save it beside the model.
 
     A model of numbers has no probabilities: nothing is written.
     """
-    sides = [held_out_scores(run) for run in runs]
+    sides = [held_out_scores(run, recipe) for run in runs]
     logits = np.concatenate([scores for scores, _ in sides])
     truth = np.concatenate([labels for _, labels in sides])
     if logits.shape[-1] == 1:
@@ -60,25 +63,30 @@ def calibrate(runs: list[Path], best: Path) -> None:
     atomic_write(best / CALIBRATION, json.dumps(values, indent=2) + "\n")
     draw_reliability(table, after, best / "reliability.svg")
     log.info(
-        "%d held-out labels: accuracy %.3f; calibrated with temperature %.2f, calibration error "
-        "%.3f (before %.3f)",
-        len(truth), accuracy, temperature, after, before,
+        "%s: accuracy %.3f; calibrated with temperature %.2f, calibration error %.3f (before "
+        "%.3f); optimistic, since the model was chosen by these labels",
+        counted(len(truth), "held-out label"), accuracy, temperature, after, before,
     )  # fmt: skip
+    classes = load_model(runs[0]).config.labels
+    for run, (scores, labels) in zip(runs, sides, strict=True):
+        _restate(run / "best" / "README.md", class_scores(classes, labels, scores))
+    if unseen := [name for number, name in enumerate(classes) if number not in truth]:
+        log.warning("not among the held-out labels, so never validated: %s", listed(unseen))
 
 
-def held_out_scores(run: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+def _restate(card: Path, scores: dict[str, float]) -> None:
+    """Give the finished model's scores; training wrote those without the simpler model."""
+    said = ", ".join(f"{SCORES[name].label} {value:.4f}" for name, value in scores.items())
+    text = card.read_text(encoding="utf-8")
+    atomic_write(card, re.sub(r"(?m)^(- Validation on .*\)): .*", rf"\1: {said}", text))
+
+
+def held_out_scores(run: Path, recipe: BiologyRecipe) -> tuple[NDArray[Any], NDArray[Any]]:
     """A run's scores of the labels that it did not learn from, and the labels.
 
     Shape: -> (labels, outputs), (labels,)
     """
-    directory = RunDirectory(run)
-    recipe = load_recipe(str(directory.config))
-    examples, loaded = load_examples(directory, Record), load_model(run)
-    answer: Any = recipe.model_dump()["data"]["answer"]
-    encode = Encoder(loaded.vocabulary, examples.labels, answer, loaded.config.longest)
-    dev = encode(examples.dev)
-    found = scores_of(loaded.models[0], [example.ids for example in dev])
-    logits = np.concatenate([np.atleast_2d(row) for row in found])
-    labels = np.concatenate([np.array(example.targets) for example in dev])
-    counted = labels != NOTHING
-    return logits[counted], labels[counted]
+    examples, loaded = load_examples(RunDirectory(run), Record), load_model(run)
+    longest, answer = loaded.config.longest, recipe.data.answer
+    encode = Encoder(loaded.vocabulary, examples.labels, answer, longest)
+    return counted_scores(loaded.models[0], encode(examples.dev))

@@ -146,8 +146,8 @@ CELLS: dict[str, Defaults] = {
 
 DOMAINS: dict[Domain, DomainRules] = {
     "dna": DomainRules("DNA", as_dna, dna_vocabulary, DNA),
-    "cells": DomainRules("cell", as_cell, cell_vocabulary, CELLS),
-    "protein": DomainRules("protein", as_protein, protein_vocabulary, PROTEIN),
+    "cells": DomainRules("Cell", as_cell, cell_vocabulary, CELLS),
+    "protein": DomainRules("Protein", as_protein, protein_vocabulary, PROTEIN),
 }
 
 
@@ -159,19 +159,17 @@ def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]
     """
     refuse_what_is_no_file(path)
     kind = kind_of(path)
-    if kind in (SUFFIX, ENDING) and domain != "cells":
+    if kind not in (SUFFIX, ENDING):
+        yield from (checked(record, domain) for record in read_records(path, columns))
+        return
+    # The readers of cells have checked each value, of which there are thousands a cell.
+    if domain != "cells":
         raise UserError(f"{path} holds cells, not sequences: use `clearhead bio cells`")
-    if kind in (SUFFIX, ENDING) and columns.sequence:
+    if columns.sequence:
         raise UserError(f"{path}: cells are rows of a matrix; leave out --sequence-column")
-    if kind == SUFFIX:
-        records = distinct(read_cells(path, columns.label, columns.split), path)
-    elif kind == ENDING:
-        records = distinct(read_mtx(path), path)
-    else:
-        records = read_records(path, columns)
-    for record in records:
-        # The readers of cells have checked each value, of which there are thousands a cell.
-        yield record if kind in (SUFFIX, ENDING) else checked(record, domain)
+    sparse = kind == ENDING
+    cells = read_mtx(path) if sparse else read_cells(path, columns.label, columns.split)
+    yield from distinct(cells, path)
 
 
 def read_labelled(path: str | Path, columns: Columns, domain: Domain) -> list[Record]:

@@ -14,7 +14,7 @@ from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled import split_off
 from clearhead.data.labelled_batches import NOTHING, Example
 from clearhead.data.sequences import Columns, Record
-from clearhead.errors import UserError
+from clearhead.errors import UserError, listed
 
 TRAIN, DEV = ("train", "training"), ("valid", "validation", "dev", "val")
 TEST = ("test", "testing")
@@ -241,7 +241,7 @@ class Encoder(NamedTuple):
         except KeyError as error:
             raise UserError(
                 f"{record.place}: the label {error} never occurs in the training data, which has "
-                f"{', '.join(self.labels[:12])}"
+                f"{listed(self.labels)}"
             ) from error
 
     def _by_position(self, record: Record, numbers: dict[str, int], length: int) -> list[int]:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clearhead.biology.building import unlabelled_model
+from clearhead.biology.building import new_vocabulary, unlabelled_model
 from clearhead.biology.domains import DOMAINS, read
-from clearhead.biology.model import SequenceModel, load_for, save_model
-from clearhead.biology.recipe import PretrainingRecipe
+from clearhead.biology.model import SequenceModel, save_model
+from clearhead.biology.recipe import BiologyData, PretrainingRecipe
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import Example, LabelledBatches
 from clearhead.data.labelled_batches import pad as padded
@@ -82,8 +82,7 @@ class MaskedSequences:
     @classmethod
     def check(cls, recipe: PretrainingRecipe) -> None:
         """Refuse a file that cannot be read before a run directory is touched."""
-        data = recipe.data
-        for _ in read(data.train, Columns(data.sequence), data.domain):
+        for _ in sequences_of(recipe.data):
             pass
 
     @property
@@ -143,23 +142,13 @@ class MaskedSequences:
         )
 
     def _vocabulary(self, run: RunDirectory) -> Vocabulary:
-        path = self.recipe.model.path
         if run.resumable:
             return Vocabulary.load(run.data)
-        if path:
-            vocabulary = load_for(path, self.recipe.data.domain).vocabulary
-        else:
-            rules = DOMAINS[self.recipe.data.domain]
-            vocabulary = rules.vocabulary(self.recipe.tokens, self._sequences())
+        vocabulary = new_vocabulary(self.recipe, sequences_of(self.recipe.data))
         if "mask" not in vocabulary.specials:
             raise UserError("the vocabulary has no mask token; choose another model.path")
         vocabulary.save(run.data)
         return vocabulary
-
-    def _sequences(self) -> Iterator[str]:
-        data = self.recipe.data
-        for record in read(data.train, Columns(data.sequence), data.domain):
-            yield record.sequence
 
     def _windows(self, run: RunDirectory) -> Windows:
         """Windows of at most model.max_length tokens; every hundredth is held out."""
@@ -167,7 +156,8 @@ class MaskedSequences:
         if path.exists():
             rows: Sequence[Any] = read_windows(path)
         else:
-            rows = [np.array(row) for text in self._sequences() for row in self._cut(text)]
+            texts = sequences_of(self.recipe.data)
+            rows = [np.array(row) for text in texts for row in self._cut(text)]
             atomic_save(path, partial(write_windows, rows))
         every = max(2, min(100, len(rows) // 2), -(-len(rows) // DEV_WINDOWS))
         examples = [Example(row.tolist(), None, [0]) for row in rows]
@@ -185,6 +175,12 @@ class MaskedSequences:
         room = min(self.recipe.model.max_length, self.model.config.encoder.seq_len) - before - after
         for start in range(0, len(inner), room):
             yield [*first, *inner[start : start + room], *last]
+
+
+def sequences_of(data: BiologyData) -> Iterator[str]:
+    """The sequences of data.train, streamed."""
+    found = read(data.train, Columns(data.sequence), data.domain)
+    return (record.sequence for record in found)
 
 
 def write_windows(rows: Sequence[Any], path: Path) -> None:

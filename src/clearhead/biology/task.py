@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.biology.answering import scores_of
-from clearhead.biology.building import new_model
+from clearhead.biology.answering import counted_scores
+from clearhead.biology.building import new_model, new_vocabulary
 from clearhead.biology.domains import DOMAINS
 from clearhead.biology.examples import (
     Encoder,
@@ -24,12 +24,13 @@ from clearhead.biology.examples import (
     read_parts,
 )
 from clearhead.biology.linear_part import PositionWeights
-from clearhead.biology.model import SequenceModel, load_for, save_model
+from clearhead.biology.model import SequenceModel, save_model
 from clearhead.biology.recipe import BiologyRecipe
 from clearhead.biology.scale import standardised
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import NOTHING, LabelledBatch, LabelledBatches
 from clearhead.data.sequences import Record
+from clearhead.errors import listed
 from clearhead.evaluation.labelled import class_scores, spearman
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
@@ -59,10 +60,8 @@ class LabelledSequences:
         self.model = new_model(recipe, self.parts, self.vocabulary)
         config = self.model.config
         encode = Encoder(self.vocabulary, self.parts.labels, self.parts.answer, config.longest)
-        train = self.parts.train
-        self.train_records = (
-            both_strands(train, config.head == "token") if config.strands else train
-        )
+        train, by_position = self.parts.train, config.head == "token"
+        self.train_records = both_strands(train, by_position) if config.strands else train
         self.dev = encode(self.parts.dev)
         self.values = self._values(self.train_records)
         self.weights = self._weights()
@@ -113,16 +112,12 @@ class LabelledSequences:
 
     def validate(self, model: SequenceModel, samples: int) -> ValidationResult:
         """Scores on the held-out records."""
-        found = scores_of(model, [example.ids for example in self.dev])
+        logits, labels = counted_scores(model, self.dev)
         if not self.parts.labels:
             truth = standardised(np.array(numbers_of(self.parts.dev)), model.config.scale)
-            said = np.array(found)[:, 0]
+            said = logits[:, 0]
             loss = float(np.square(truth - said).mean())
             return ValidationResult(loss, len(truth), {"spearman": spearman(truth, said)}, [])
-        logits = np.concatenate([np.atleast_2d(row) for row in found])
-        labels = np.concatenate([np.array(example.targets) for example in self.dev])
-        counted = labels != NOTHING
-        logits, labels = logits[counted], labels[counted]
         loss = float(F.cross_entropy(torch.from_numpy(logits), torch.from_numpy(labels)))
         return ValidationResult(
             loss, len(self.dev), class_scores(self.parts.labels, labels, logits), []
@@ -140,7 +135,7 @@ class LabelledSequences:
         """What is learned from."""
         epochs = self.recipe.run.steps * self.recipe.run.accumulate / self.batches.batches_an_epoch
         labels = self.parts.labels
-        what = f"{len(labels)} classes ({', '.join(labels[:10])})" if labels else "numbers"
+        what = f"{len(labels)} classes ({listed(labels)})" if labels else "numbers"
         return (
             f"{len(self.batches.examples):,} sequences, {epochs:.1f} epochs, {what}, "
             f"{len(self.dev):,} held out"
@@ -183,11 +178,7 @@ class LabelledSequences:
         if run.resumable:
             return Vocabulary.load(run.data)
         sequences = (record.sequence for record in self.parts.training_data)
-        rules = DOMAINS[self.recipe.data.domain]
-        vocabulary = rules.vocabulary(self.recipe.tokens, sequences)
-        if self.recipe.model.path:
-            path, domain = self.recipe.model.path, self.recipe.data.domain
-            vocabulary = load_for(path, domain).vocabulary
+        vocabulary = new_vocabulary(self.recipe, sequences)
         vocabulary.save(run.data)
         return vocabulary
 

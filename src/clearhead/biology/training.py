@@ -41,8 +41,16 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         return _of_pretraining(values)
     given = built(values)
     parts = read_parts(given.data, given.run.seed)
-    if "NA" in parts.labels:
-        log.warning("NA is learned as a class; if it means no label, remove these records")
+    if doubtful := [label for label in parts.labels if label in ("NA", "None", "null")]:
+        log.warning(
+            "%s is learned as a class; if it means no label, remove these records", doubtful[0]
+        )
+    learned = {record.content for record in parts.train}
+    if shared := sum(record.content in learned for record in parts.dev):
+        log.warning(
+            "%d of %d validation records have the same sequence as a training record: scores are "
+            "inflated", shared, len(parts.dev),
+        )  # fmt: skip
     domain, path = given.data.domain, given.model.path
     old = load_for(path, domain) if path else None
     aligned = is_aligned(given, parts, old)
@@ -151,9 +159,10 @@ def built(values: Values) -> BiologyRecipe:
 
 def start(recipe: BiologyRecipe | PretrainingRecipe, root: Path, resume: bool = False) -> Path:
     """A run in an empty directory, or one to go on with; returns the finished model's directory."""
-    if isinstance(recipe, PretrainingRecipe):
-        return pretrain(recipe, root, resume)
-    return train(recipe, root, resume)
+    if isinstance(recipe, BiologyRecipe):
+        return train(recipe, root, resume)
+    _one(recipe, root, resume)
+    return root / "best"
 
 
 def _merged(below: Values, above: Values) -> Values:
@@ -192,16 +201,10 @@ def train(recipe: BiologyRecipe, root: Path, resume: bool = False) -> Path:
 
 def _complete(runs: list[Path], recipe: BiologyRecipe, best: Path) -> None:
     """Add the simpler model, calibrate the sum; what is refitted then sees all records."""
-    refit_linear_part(runs)
+    refit_linear_part(runs, recipe)
     weight = add_part(runs, recipe)
-    calibrate(runs, best)
+    calibrate(runs, recipe, best)
     refit_part(runs, recipe, weight)
-
-
-def pretrain(recipe: PretrainingRecipe, root: Path, resume: bool = False) -> Path:
-    """Learn to fill in masked tokens; returns the directory of the finished model."""
-    _one(recipe, root, resume)
-    return root / "best"
 
 
 def _begin(recipe: BiologyRecipe, root: Path) -> None:

@@ -177,9 +177,8 @@ def _learn_bpe(sequences: Iterable[str], size: int) -> tuple[list[str], Any]:
     from tokenizers import Tokenizer, models, trainers
 
     engine = Tokenizer(models.BPE(unk_token="[UNK]"))
-    alphabet = [*BASES, UNKNOWN]
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=list(SPECIALS), initial_alphabet=alphabet,
+        vocab_size=size, special_tokens=list(SPECIALS), initial_alphabet=[*BASES, UNKNOWN],
         show_progress=False,
     )  # fmt: skip
     engine.train_from_iterator(sequences, trainer)
