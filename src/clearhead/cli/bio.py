@@ -91,11 +91,12 @@ def umap(
     model: actions.Model,
     data: actions.Source,
     picture: actions.Picture,
+    label_column: actions.LabelColumn = "",
 ) -> None:
     """Draw the cells' vectors in two dimensions, coloured by their labels (UMAP)."""
     from clearhead.biology.cells import draw_cells
 
-    predictor, records = actions.open_both(model, data, "cells", "")
+    predictor, records = actions.open_both(model, data, "cells", "", label_column)
     draw_cells(predictor, records, picture)
 
 
