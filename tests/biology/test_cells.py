@@ -145,6 +145,36 @@ def test_a_sparse_matrix_gives_the_same_cells(tmp_path: Path, end: str) -> None:
         assert np.allclose(mine[1], theirs[1], rtol=1e-6)
 
 
+def test_genes_of_a_sparse_matrix_have_the_names_of_the_model(tmp_path: Path) -> None:
+    matrix = counts(20)
+    path = write_sparse(tmp_path, matrix, GENES)
+    symbols = [f"S{number}" for number in range(35)] + ["S0", "S34"]
+    rows = zip(GENES, symbols, strict=True)
+    text = "".join(f"{gene}\t{symbol}\tGene Expression\n" for gene, symbol in rows)
+    (tmp_path / "features.tsv").write_text(text, encoding="utf-8")
+    shared = {0, 34}
+    own = [f"S{n}" if n < 35 and n not in shared else gene for n, gene in enumerate(GENES)]
+    for known, names in (((), GENES), (GENES[:9], GENES), (["S1", "S2", GENES[3]], own)):
+        sparse = read(path, Columns(), "cells", known)
+        for record, row in zip(sparse, matrix.astype(np.float64), strict=True):
+            assert record.sequence == write_cell(names, row / row.sum() * 10_000)
+
+
+@pytest.mark.parametrize("form", ["h5ad", "mtx"])
+def test_cells_without_a_gene_are_left_out_and_counted(
+    tmp_path: Path, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    matrix = counts(20)
+    matrix[[3, 7]] = 0
+    if form == "h5ad":
+        path = write(tmp_path / "x.h5ad", matrix)
+    else:
+        path = write_sparse(tmp_path, matrix, GENES)
+    names = [record.name for record in read(path, Columns(), "cells")]
+    assert names == [f"cell{number}" for number in range(20) if number not in (3, 7)]
+    assert "cells without any expressed gene are left out: 2" in caplog.text
+
+
 def test_faults_of_a_sparse_matrix_are_one_line(tmp_path: Path) -> None:
     path = write_sparse(tmp_path, counts(20), GENES[:-1])
     with pytest.raises(UserError, match=r"features\.tsv has 36 names, but .* 37 rows"):

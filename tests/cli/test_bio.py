@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clearhead.biology import training
+from clearhead.biology import cells, training
 from clearhead.cli.main import run
 from tests.biology.synthetic import write_promoters
 
@@ -83,6 +83,30 @@ def test_vectors_are_separated_by_commas_in_csv(
     assert call("dna", "embed", model, data, "-o", tmp_path / "x.csv") == (0, "", "")
     with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == rows
+
+
+def test_a_map_of_cells_takes_the_column_of_labels_of_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    seen: list[str | None] = []
+    rows = "".join(f"A:{n + 1} B:2,{'xy'[n % 2]},{'uv'[n % 2]}\n" for n in range(20))
+    (tmp_path / "cells.csv").write_text(f"sequence,label,kind\n{rows}", encoding="utf-8")
+    values = {
+        "data": {"train": str(tmp_path / "cells.csv"), "label": "kind", "domain": "cells"},
+        "model": SMALL,
+        "run": {"steps": 1, "members": 1},
+    }
+    training.start(training.resolve(values), tmp_path / "run")
+    monkeypatch.setattr(
+        cells, "draw_cells", lambda _, records, path: seen.extend(r.label for r in records)
+    )
+    for options, labels in (([], "xy"), (["--label-column", "kind"], "uv")):
+        seen.clear()
+        picture = tmp_path / "map.svg"
+        found = call(
+            "cells", "umap", tmp_path / "run", tmp_path / "cells.csv", "-o", picture, *options
+        )
+        assert found == (0, "", "") and seen == list(labels) * 10
 
 
 @pytest.mark.parametrize("name", ["x.h5ad", "x"])

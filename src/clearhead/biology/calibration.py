@@ -87,6 +87,6 @@ def held_out_scores(run: Path, recipe: BiologyRecipe) -> tuple[NDArray[Any], NDA
     Shape: -> (labels, outputs), (labels,)
     """
     examples, loaded = load_examples(RunDirectory(run), Record), load_model(run)
-    longest, answer = loaded.config.longest, recipe.data.answer
-    encode = Encoder(loaded.vocabulary, examples.labels, answer, longest)
+    vocabulary, longest = loaded.vocabulary, loaded.config.longest
+    encode = Encoder(vocabulary, examples.labels, recipe.data.answer, longest)
     return counted_scores(loaded.models[0], encode(examples.dev))

@@ -1,6 +1,6 @@
 """What differs between DNA, proteins and cells: letters, vocabulary, defaults."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from clearhead.biology.dna import as_dna, reverse_complement
 from clearhead.biology.model import Domain
 from clearhead.biology.recipe import Tokens
 from clearhead.biology.vocabulary import Vocabulary
-from clearhead.data.h5ad import ENDING, SUFFIX, read_cell, read_cells, read_mtx
+from clearhead.data.h5ad import ENDING, SUFFIX, expressed, read_cell, read_cells, read_mtx
 from clearhead.data.sequences import (
     Columns,
     Record,
@@ -151,8 +151,10 @@ DOMAINS: dict[Domain, DomainRules] = {
 }
 
 
-def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]:
-    """The records of a file in the letters of their domain, streamed.
+def read(
+    path: str | Path, columns: Columns, domain: Domain, genes: Collection[str] = ()
+) -> Iterator[Record]:
+    """The records of a file in the letters of their domain, streamed; `genes` are a model's.
 
     Raises:
         UserError: what the reader of the form refuses.
@@ -167,9 +169,9 @@ def read(path: str | Path, columns: Columns, domain: Domain) -> Iterator[Record]
         raise UserError(f"{path} holds cells, not sequences: use `clearhead bio cells`")
     if columns.sequence:
         raise UserError(f"{path}: cells are rows of a matrix; leave out --sequence-column")
-    sparse = kind == ENDING
-    cells = read_mtx(path) if sparse else read_cells(path, columns.label, columns.split)
-    yield from distinct(cells, path)
+    _, label, split = columns
+    cells = read_mtx(path, genes) if kind == ENDING else read_cells(path, label, split)
+    yield from distinct(expressed(cells, path), path)
 
 
 def read_labelled(path: str | Path, columns: Columns, domain: Domain) -> list[Record]:

@@ -41,10 +41,8 @@ def resolve(values: Values) -> BiologyRecipe | PretrainingRecipe:
         return _of_pretraining(values)
     given = built(values)
     parts = read_parts(given.data, given.run.seed)
-    if doubtful := [label for label in parts.labels if label in ("NA", "None", "null")]:
-        log.warning(
-            "%s is learned as a class; if it means no label, remove these records", doubtful[0]
-        )
+    for name in sorted({"NA", "None", "null"}.intersection(parts.labels)):
+        log.warning("%s is learned as a class; if it means no label, remove these records", name)
     learned = {record.content for record in parts.train}
     if shared := sum(record.content in learned for record in parts.dev):
         log.warning(

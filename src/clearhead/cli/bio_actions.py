@@ -139,7 +139,7 @@ def explain(what: tuple[Path, str, str, str], name: str, picture: Path) -> None:
 
 
 def open_both(
-    model: Path, data: str, domain: Any, column: str
+    model: Path, data: str, domain: Any, column: str, label: str = ""
 ) -> tuple["Predictor", Iterator[Any]]:
     """The model, and the records of a file, ready for it."""
     from clearhead.biology.domains import read
@@ -147,7 +147,8 @@ def open_both(
     from clearhead.data.sequences import Columns
 
     predictor = Predictor.from_pretrained(model, domain)
-    return predictor, read(data, Columns(column), predictor.config.domain)
+    known = predictor.loaded.vocabulary.ids
+    return predictor, read(data, Columns(column, label), predictor.config.domain, known)
 
 
 def pour_table(rows: Iterable[list[str]], output: Path | None) -> None:

@@ -53,7 +53,8 @@ def embed(
     quiet: Quiet = False,
 ) -> None:
     """Compute a vector for each line of text or FASTA record, as npz or TSV, in order."""
-    _check(file, output)
+    streams.check_file(file)
+    streams.check_output(output, ".npz", ".tsv")
     from clearhead.pipelines.embedding import Embedder
     from clearhead.pipelines.embedding_files import writer_for
 
@@ -66,9 +67,3 @@ def embed(
         write = writer_for(output, pooled, embedder.reader.tokenizer.piece)
         found = embedder.stream(streams.named_texts(file, format))
         streams.save(output, lambda sink: write(found, sink, embedder.width))
-
-
-def _check(file: str, output: Path | None) -> None:
-    """Refuse input and output that cannot be used, before torch is imported."""
-    streams.check_file(file)
-    streams.check_output(output, ".npz", ".tsv")

@@ -4,8 +4,10 @@ The values are counts, or the logarithm of counts per 10,000. A cell is written 
 GENE:VALUE …`, the values per 10,000 of the cell's total.
 """
 
+import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from clearhead.data.lines import open_binary, read_lines
 from clearhead.data.sequences import MISSING, USUAL, Record
 from clearhead.errors import UserError
 
+log = logging.getLogger("clearhead.data")
 SUFFIX = ".h5ad"
 LABELS = ("cell_type", "label", "labels", "bulk_labels", "louvain")
 COUNTED = 200  # cells that are looked at to tell what the values are
@@ -80,11 +83,19 @@ def read_cells(path: str | Path, label: str = "", split: str = "") -> Iterator[R
         else:
             total = values.sum() if totals is None else totals[row]
             values = values / max(1.0, total) * TOTAL
-        if not values[has_id].any():
-            raise UserError(f"{place}: no gene is expressed; remove the cell")
-        yield Record(
-            place, name, write_cell(names, values[has_id]), labels[row] or None, parts[row]
-        )
+        cell = write_cell(names, values[has_id])
+        yield Record(place, name, cell, labels[row] or None, parts[row])
+
+
+def expressed(cells: Iterable[Record], path: str | Path) -> Iterator[Record]:
+    """The cells with a gene; a warning counts the others, which no rank describes."""
+    empty = 0
+    for cell in cells:
+        if cell.sequence:
+            yield cell
+        empty += not cell.sequence
+    if empty:
+        log.warning("%s: cells without any expressed gene are left out: %d", path, empty)
 
 
 def _open(path: str | Path) -> Any:
@@ -194,12 +205,9 @@ def kind_of_values(values: Floats) -> str:
         return "counts"
     if values.max(initial=0.0) > LARGEST_LOG:
         return "neither whole numbers nor their logarithm per 10,000"
-    for row in np.expm1(values):
-        expressed = row[row > 0]
-        if not len(expressed):
-            continue
+    for row in filter(np.any, np.expm1(values)):
         # Counts that were divided by one total are multiples of the value of a single count.
-        multiples = expressed / expressed.min()
+        multiples = row / row[row > 0].min()
         if np.abs(multiples - np.round(multiples)).max() > 0.01 * multiples.max():
             return "neither whole numbers nor their logarithm per 10,000"
     return "log"
@@ -214,25 +222,30 @@ ENDING = ".mtx"
 GENES, CELLS = ("features.tsv", "genes.tsv"), ("barcodes.tsv",)
 
 
-def read_mtx(path: str | Path) -> Iterator[Record]:
-    """One record a cell, without label; genes are called by the first column of their file.
+def read_mtx(path: str | Path, known: Collection[str] = ()) -> Iterator[Record]:
+    """One record a cell, without label.
+
+    Genes are called by the column of their file that has most of the `known` names, else by the
+    first; a name that several genes share is replaced by that in the first column.
 
     Raises:
         UserError: scipy is not installed, a file beside the matrix is missing or of another
             length, or the values are no counts.
     """
     matrix = _counts_of_mtx(path)
-    genes = checked_genes(_names(Path(path), GENES, matrix.shape[0], "rows"), path)
-    cells = _names(Path(path), CELLS, matrix.shape[1], "columns")
+    rows = _rows(Path(path), GENES, matrix.shape[0], "rows")
+    names = max(zip(*rows, strict=False), key=lambda column: len({*known}.intersection(column)))
+    count = Counter(names)
+    own = [name if count[name] == 1 else row[0] for name, row in zip(names, rows, strict=True)]
+    genes = checked_genes(own, path)
+    cells = [row[0] for row in _rows(Path(path), CELLS, matrix.shape[1], "columns")]
     by_cell = matrix.tocsc()
     kind = kind_of_values(by_cell[:, :COUNTED].toarray().T)
     if kind != "counts":
         raise UserError(f"{path} holds no counts: {kind}; rank values need counts")
     for number, name in enumerate(cells):
         values = by_cell[:, number].toarray().ravel().astype(np.float64)
-        if not values.any():
-            raise UserError(f"{path}, cell {name!r}: no gene is expressed; remove the cell")
-        cell = write_cell(genes, values / values.sum() * TOTAL)
+        cell = write_cell(genes, values / max(1.0, values.sum()) * TOTAL)
         yield Record(f"{path}, cell {name!r}", name, cell)
 
 
@@ -249,14 +262,14 @@ def _counts_of_mtx(path: str | Path) -> Any:
         raise UserError(f"cannot read {path} as Matrix Market ({error}); copy it again") from error
 
 
-def _names(path: Path, usual: tuple[str, ...], count: int, what: str) -> list[str]:
-    """The first column of the file beside the matrix that has a usual name."""
+def _rows(path: Path, usual: tuple[str, ...], count: int, what: str) -> list[list[str]]:
+    """The cells of the file beside the matrix that has a usual name."""
     every = [path.parent / f"{name}{end}" for name in usual for end in ("", ".gz")]
     found = next((file for file in every if file.exists()), None)
     if found is None:
         raise UserError(f"{path}: {' or '.join(usual)} is missing; put it in the same directory")
-    names = [line.split("\t")[0].strip() for line in read_lines(found)]
-    names = [name for name in names if name]
-    if len(names) != count:
-        raise UserError(f"{found} has {len(names)} names, but {path} {count} {what}; correct it")
-    return names
+    rows = [[cell.strip() for cell in line.split("\t")] for line in read_lines(found)]
+    rows = [row for row in rows if row[0]]
+    if len(rows) != count:
+        raise UserError(f"{found} has {len(rows)} names, but {path} {count} {what}; correct it")
+    return rows
