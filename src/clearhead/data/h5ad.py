@@ -234,7 +234,7 @@ def read_mtx(path: str | Path, known: Collection[str] = ()) -> Iterator[Record]:
     """
     matrix = _counts_of_mtx(path)
     rows = _rows(Path(path), GENES, matrix.shape[0], "rows")
-    names = max(zip(*rows, strict=False), key=lambda column: len({*known}.intersection(column)))
+    names = max(zip(*rows, strict=False), key=lambda names: len({*known} & {*names}), default=())
     count = Counter(names)
     own = [name if count[name] == 1 else row[0] for name, row in zip(names, rows, strict=True)]
     genes = checked_genes(own, path)
