@@ -52,15 +52,6 @@ def test_greedy_strings_are_those_of_their_pipeline(
         assert answer == {"generated_text": expected}
 
 
-def test_arguments_of_a_call_are_those_of_a_configuration(write: TextGenerationPipeline) -> None:
-    config = GenerationConfig(20, do_sample=False, repetition_penalty=1.7, return_full_text=False)
-    given = {"do_sample": False, "repetition_penalty": 1.7, "return_full_text": False}
-    found = write(PROMPTS[0], max_new_tokens=20, **given)
-    assert found == write(PROMPTS[0], generation_config=config)
-    plain = write(PROMPTS[0], max_new_tokens=20, do_sample=False)[0]["generated_text"]
-    assert plain.startswith(PROMPTS[0]) and plain != PROMPTS[0] + found[0]["generated_text"]
-
-
 def test_one_text_gives_its_answers_and_several_a_list_of_them(
     write: TextGenerationPipeline,
 ) -> None:

@@ -79,9 +79,7 @@ class TextGenerationPipeline(ModelPipeline):
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
-        repetition_penalty: float | None = None,
         num_return_sequences: int | None = None,
-        return_full_text: bool | None = None,
         generation_config: GenerationConfig | None = None,
     ) -> list[Any]:
         """A list of results for one text, a list of such lists for several.
@@ -89,12 +87,17 @@ class TextGenerationPipeline(ModelPipeline):
         Raises:
             UserError: a number outside its range, or a text over the model's positions.
         """
-        given: dict[str, Any] = {
-            "max_new_tokens": max_new_tokens, "do_sample": do_sample, "temperature": temperature,
-            "top_k": top_k, "top_p": top_p, "repetition_penalty": repetition_penalty,
-            "num_return_sequences": num_return_sequences, "return_full_text": return_full_text,
-        }  # fmt: skip
-        changes = {name: value for name, value in given.items() if value is not None}
+        given = {
+            "max_new_tokens": max_new_tokens,
+            "do_sample": do_sample,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "num_return_sequences": num_return_sequences,
+        }
+        changes: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
         config = replace(generation_config or GenerationConfig(), **changes)
         texts = texts_of(text_inputs)
         answers = self._answers(texts, config)
