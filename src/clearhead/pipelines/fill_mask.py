@@ -89,7 +89,7 @@ class FillMaskPipeline(TextPipeline):
         best = scores[:, allowed].topk(min(top_k, len(allowed)))
         answers = [
             [
-                self._candidate(ids, position, score, int(allowed[index]), len(masked) == 1)
+                self._candidate(ids, position, score, int(allowed[index]))
                 for score, index in zip(values, indices, strict=True)
             ]
             for position, values, indices in zip(
@@ -98,15 +98,12 @@ class FillMaskPipeline(TextPipeline):
         ]
         return answers[0] if len(answers) == 1 else answers
 
-    def _candidate(
-        self, ids: Ids, position: int, score: float, token: int, alone: bool
-    ) -> Candidate:
-        filled = [*ids[:position], token, *ids[position + 1 :]]
+    def _candidate(self, ids: Ids, position: int, score: float, token: int) -> Candidate:
         return {
             "score": score,
             "token": token,
             "token_str": self._token_text(token),
-            "sequence": self.reader.tokenizer.decode(filled) if alone else self._with_masks(filled),
+            "sequence": self._text([*ids[:position], token, *ids[position + 1 :]]),
         }
 
     def _token_text(self, token: int) -> str:
@@ -114,7 +111,7 @@ class FillMaskPipeline(TextPipeline):
         tokenizer = self.reader.tokenizer
         return tokenizer.decode([token]) or tokenizer.piece(token)
 
-    def _with_masks(self, ids: Ids) -> str:
+    def _text(self, ids: Ids) -> str:
         """A text with its remaining mask tokens, a sequence of letters without spaces."""
         parts: list[list[int]] = [[]]
         for number in ids:
