@@ -69,6 +69,24 @@ def test_pointing_at_a_query_shows_its_weights(visit: Visit) -> None:
     assert shown == pytest.approx(sorted(average[2], reverse=True)[: len(shown)], abs=0.005)
 
 
+def test_a_weight_averaged_over_heads_is_called_a_mean(visit: Visit) -> None:
+    visit.page.hover(visit.word("query", 2))
+    note = visit.page.locator(".ch-readout .ch-legend")
+    assert note.inner_text() == f"Each weight is the mean of the {tiny.HEADS} checked heads."
+    visit.page.evaluate("attentionView.update({ heads: [1] }).then(() => true)")
+    visit.page.hover(visit.word("query", 3))
+    assert note.inner_text() == ""
+
+
+def test_the_labels_of_the_decoders_rows_are_explained(visit: Visit) -> None:
+    """Cross-attention is labelled with predicted tokens, decoder self-attention with read ones."""
+    rows = visit.page.locator(".ch-rows")
+    for index, shown in ((2, True), (1, True), (0, False)):
+        visit.page.evaluate(f"attentionView.update({{ map: {index} }}).then(() => true)")
+        assert rows.is_visible() is shown
+    assert "token that is predicted" in rows.text_content()
+
+
 def test_pointing_at_a_key_shows_its_weights_in_all_queries(visit: Visit) -> None:
     visit.page.hover(visit.word("key", 1))
     average = CROSS.layer(CROSS.alignment_layer).mean(0)[:, 1]

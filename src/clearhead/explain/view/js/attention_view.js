@@ -8,6 +8,8 @@ import { HeatMap } from "./map.js";
 import { Model } from "./model.js";
 import { Store } from "./weights.js";
 
+const ROWS = "A row of cross-attention is labelled with the token that is predicted, a row of decoder self-attention with the token that is read.";
+
 export class AttentionView {
   constructor(element, payload, linked = false) {
     this.payload = payload;
@@ -21,7 +23,8 @@ export class AttentionView {
     this.cards = new Cards(this);
     this.heading = make("h2", { className: "ch-heading" });
     this.stage = make("div", { className: "ch-stage" });
-    const main = make("section", { className: "ch-card ch-main" }, this.heading, this.stage);
+    this.rows = make("p", { className: "ch-legend ch-rows", textContent: ROWS });
+    const main = make("section", { className: "ch-card ch-main" }, this.heading, this.stage, this.rows);
     this.cards.element.append(caution(payload));
     const [source, target] = payload.title.split(" → ");
     const title = make("p", { className: "ch-title", dir: "auto" }, source, ...(target ? [make("span", { textContent: ` → ${target}` })] : []));
@@ -49,6 +52,8 @@ export class AttentionView {
     this.cards.show(null);
     const { view, map: index, layer: place } = this.state;
     this.heading.textContent = headline(map, view, place);
+    // Only maps of our translators have d_k: the tokens of other maps are the caller's.
+    this.rows.hidden = !map.d_k || !["cross", "decoder"].includes(map.kind);
     if (this.linked) toFragment(this.state);
     const layer = await this.store.layer(index, place);
     if (view !== this.state.view || index !== this.state.map || place !== this.state.layer) return;

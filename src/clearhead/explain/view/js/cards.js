@@ -10,11 +10,12 @@ export class Cards {
   constructor(view) {
     this.view = view;
     this.title = make("p", { className: "ch-asked" });
+    this.note = make("p", { className: "ch-legend" });
     this.list = make("ol", { className: "ch-answers" });
     this.aloud = make("p", { className: "ch-aloud", "aria-live": "polite" });
     this.arises = card("", "ch-arises");
     this.next = card("", "ch-next");
-    this.weights = make("section", { className: "ch-card ch-readout" }, this.title, this.list, this.aloud);
+    this.weights = make("section", { className: "ch-card ch-readout" }, this.title, this.list, this.note, this.aloud);
     this.element = make("div", { className: "ch-side" }, this.weights, this.arises, this.next);
     this.show(null);
   }
@@ -27,6 +28,7 @@ export class Cards {
     this.title.textContent = focus ? "" : HELP;
     this.title.classList.toggle("ch-help", !focus);
     this.list.replaceChildren();
+    this.note.textContent = "";
     if (!focus) return;
     const { heads } = this.view.state, isQuery = focus.side === "query";
     const weights = isQuery ? layer.row(heads, focus.place) : layer.column(heads, focus.place);
@@ -36,6 +38,7 @@ export class Cards {
     this.title.textContent = `“${token}” (${focus.place}) ${isQuery ? active : passive}${cell}`;
     const best = strongest(weights, SHOWN).filter((place) => weights[place] >= LEAST);
     this.list.replaceChildren(...best.map((place) => this.answer(others[place], place, weights[place], focus)));
+    this.note.textContent = heads.length > 1 ? `Each weight is the mean of the ${heads.length} checked heads.` : "";
     const first = best.slice(0, 3).map((place) => `${others[place]} ${weights[place].toFixed(2)}`).join(", ");
     this.timer = setTimeout(() => { this.aloud.textContent = `${this.title.textContent}: ${first}`; }, QUIET);
     const other = focus.other === undefined ? best[0] : focus.other;
