@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 
 from clearhead.explain import Trace, trace
-from clearhead.explain.tracer.rows import lines
+from clearhead.explain.tracer.rows import Row, lines, summary
 from clearhead.explain.tracer.text import draw
 from clearhead.models import Transformer, TransformerConfig
 from tests.explain.tracer import broken
@@ -134,6 +134,27 @@ def test_tracing_base_takes_less_than_two_seconds() -> None:
         return time.process_time() - start
 
     assert min(seconds() for _ in range(2)) <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [(60, "inputs, params, FLOPs, bytes, source"), (120, "bytes, source"), (300, "")],
+)
+def test_columns_without_room_are_named_with_a_way_to_see_them(
+    found: Trace, width: int, left_out: str
+) -> None:
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
+    draw(console, found.root)
+    text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+    hint = f"Left out: {left_out}. To see them: a wider terminal, or -o trace.html."
+    assert text.endswith(hint) if left_out else "Left out" not in text
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [(0, "0 B"), (950, "950 B"), (63_100, "63.1 kB"), (2_000_000, "2 MB")]
+)
+def test_the_size_of_the_results_has_a_space_before_its_unit(size: int, shown: str) -> None:
+    assert summary(Row("", "M", "", "", None, [], [], bytes=size)).endswith(f"; {shown} of results")
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

@@ -10,15 +10,7 @@ from pathlib import Path
 
 from clearhead.explain.tracer.axes import Axis, Shape
 from clearhead.explain.tracer.mistake import Mistake
-from clearhead.explain.tracer.rows import (
-    Line,
-    Operand,
-    Row,
-    group_equal,
-    parameters,
-    short,
-    summary,
-)
+from clearhead.explain.tracer.rows import Line, Operand, Row, group_equal, short, summary
 
 _HEAD = {
     "what": "operation", "shapes": "input → output", "formula": "formula", "num p": "parameters",
@@ -132,7 +124,7 @@ def _cells(line: Line) -> str:
         f"{escape(line.title)}{doubt}</span>"
         f'<span class="shapes">{inputs}<span class="sep">→</span>{outputs}</span>'
         f'<span class="formula">{escape(row.formula)}</span>'
-        f'<span class="num p" title="{escape(tied)}">{parameters(row)}</span>'
+        f'<span class="num p" title="{escape(tied)}">{line.parameters}</span>'
         f'<span class="num f" title="{costs}">{short(row.flops)}</span>'
         f'<span class="num b" title="{row.bytes:,}">{short(row.bytes)}</span>'
         f'<span class="where" title="{escape(hover)}">'

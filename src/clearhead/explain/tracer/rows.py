@@ -163,6 +163,12 @@ class Line:
             return f"{name}: {row.what}" if name else row.what
         return f"{name} · {row.kind}" if row.kind and name else row.kind or row.what
 
+    @property
+    def parameters(self) -> str:
+        """The number of parameters; `tied` for a matrix that another row has counted."""
+        parts = short(self.row.parameters), "tied" if self.row.tied else ""
+        return " + ".join(filter(None, parts))
+
 
 def lines(row: Row, depth: int = 0, times: int = 1) -> Iterator[Line]:
     """Every row to be shown, outermost first; of equal layers only the first has its rows."""
@@ -183,18 +189,14 @@ def short(number: int) -> str:
     return f"{value:.3g} P"
 
 
-def parameters(row: Row) -> str:
-    """The number of parameters; `tied` for a matrix that another row has counted."""
-    return " + ".join(filter(None, [short(row.parameters), "tied" if row.tied else ""]))
-
-
 def summary(row: Row) -> str:
     """`Transformer: 65.1 M parameters; 3.4 G FLOPs, 99.5 % of them in matrix products; …`."""
+    size = short(row.bytes) or "0"
     share = f", {_percent(row.products, row.flops)} of them in matrix products"
     return (
         f"{row.kind or row.what or row.operation}: {short(row.parameters) or 'no'} parameters; "
         f"{short(row.flops) or 'no'} FLOPs{share if row.flops else ''}; "
-        f"{short(row.bytes) or 0}B of results"
+        f"{size}{' ' * size.isdigit()}B of results"
     )
 
 

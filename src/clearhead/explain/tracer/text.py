@@ -11,16 +11,7 @@ from rich.text import Text
 
 from clearhead.explain.tracer.axes import Shape, sizes
 from clearhead.explain.tracer.mistake import Mistake
-from clearhead.explain.tracer.rows import (
-    Line,
-    Operand,
-    Row,
-    lines,
-    note,
-    parameters,
-    short,
-    summary,
-)
+from clearhead.explain.tracer.rows import Line, Operand, Row, lines, note, short, summary
 
 WIDTH = 190  # where the output is not a terminal, wrapping would gain nothing
 FORMAT_VERSION = 1
@@ -58,6 +49,10 @@ def draw(console: Console, root: Row, mistake: Mistake | None = None) -> None:
     for row in zip(*(cells[name] for name in chosen), strict=True):
         table.add_row(*row)
     console.print(table)
+    if left_out := [name for name in _CELLS if name not in (*chosen, "output")]:
+        names = ", ".join(left_out).replace("input → output", "inputs")
+        hint = "To see them: a wider terminal, or -o trace.html."
+        console.print(Text(f"Left out: {names}. {hint}", style="dim"))
     if mistake:
         console.print(Text("\n".join(["", *mistake.lines()]), style="red"))
 
@@ -112,7 +107,7 @@ def _source(line: Line) -> Text:
 
 _CELLS = {
     "operation": _title, "input → output": _arrow, "output": _output,
-    "params": lambda line: Text(parameters(line.row)),
+    "params": lambda line: Text(line.parameters),
     "FLOPs": lambda line: Text(short(line.row.flops)),
     "bytes": lambda line: Text(short(line.row.bytes)), "source": _source,
 }  # fmt: skip
@@ -133,7 +128,7 @@ def _markdown_row(line: Line) -> str:
         "· " * line.depth + title,
         f"`{row.arrow()}`{noted}",
         row.arrow("sizes"),
-        parameters(row),
+        line.parameters,
         short(row.flops),
         short(row.bytes),
         row.location.short if row.location else "",
