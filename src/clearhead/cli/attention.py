@@ -24,16 +24,14 @@ Output = Annotated[
     ),
 ]
 Target = Annotated[
-    str | None,
-    typer.Option(help="Its translation.", show_default="the model's own"),
+    str | None, typer.Option(help="Its translation.", show_default="the model's own")
 ]
 Kind = Annotated[
     Literal["encoder", "decoder", "cross"],
     typer.Option(help="The attention that a plot shows; a page shows all."),
 ]
 Layer = Annotated[
-    int | None,
-    typer.Option(help="All heads of one layer, counted from 0; negative: from the end."),
+    int | None, typer.Option(help="All heads of one layer, counted from 0; negative: from the end.")
 ]
 HeadOf = Annotated[int | None, typer.Option(help="One head of --layer, counted from 0.")]
 Alignment = Annotated[

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 LARGEST = 10**9
 
 Text = Annotated[
-    str | None,
-    typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates."),
+    str | None, typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates.")
 ]
 Target = Annotated[
     str | None, typer.Option(help="Its translation.", show_default="the model's own")
@@ -36,12 +35,10 @@ Batch = Annotated[
     int | None, typer.Option(min=1, max=LARGEST, help="Batch size.", show_default="2")
 ]
 SrcLen = Annotated[
-    int | None,
-    typer.Option(min=1, max=LARGEST, help="Source length in tokens.", show_default="10"),
+    int | None, typer.Option(min=1, max=LARGEST, help="Source length in tokens.", show_default="10")
 ]
 TgtLen = Annotated[
-    int | None,
-    typer.Option(min=1, max=LARGEST, help="Target length in tokens.", show_default="7"),
+    int | None, typer.Option(min=1, max=LARGEST, help="Target length in tokens.", show_default="7")
 ]
 Format = Annotated[
     Literal["table", "html", "json", "md"] | None,
@@ -155,10 +152,7 @@ def _of_text(model: Path | None, text: str, target: str | None) -> "tuple[Trace,
 
 
 def _write(
-    found: "Trace",
-    words: str,
-    kind: Literal["table", "html", "json", "md"],
-    output: Path | None,
+    found: "Trace", words: str, kind: Literal["table", "html", "json", "md"], output: Path | None
 ) -> None:
     if kind == "table" and output is None:
         from clearhead.explain.tracer.text import show

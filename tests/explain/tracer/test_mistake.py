@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from clearhead import build_transformer
 from clearhead.explain import trace
@@ -67,6 +67,40 @@ def test_the_explanation_points_to_the_line_and_to_where_the_axes_come_from(
     assert mistake.location.code.split("(")[0] in line
     assert all(story.partition(": ")[2] for story in mistake.stories)
     assert found.rows()[-1].failed and not any(row.failed for row in found.rows()[:-1])
+
+
+class Transposed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(D_MODEL, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x.transpose(1, 2))
+
+
+class Sliced(Transposed):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x[:, :, 0])
+
+
+class Flattened(Transposed):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x.flatten(1))
+
+
+@pytest.mark.parametrize(
+    ("module", "advice"),
+    [
+        (Transposed, "d_model is axis 1, not the last: transpose at test_mistake.py:"),
+        (Sliced, f"the layer was built for in_features={D_MODEL}, but the input has seq_len={TGT}"),
+        (Flattened, "flattening puts seq_len into the width"),
+    ],
+)
+def test_a_wrong_width_is_blamed_on_the_operation_that_made_it(
+    module: type[nn.Module], advice: str
+) -> None:
+    mistake = trace(module(), x).mistake
+    assert mistake is not None and mistake.slip.startswith(advice)
 
 
 def test_a_correct_module_has_no_mistake() -> None:

@@ -2,7 +2,7 @@
 
 import re
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
@@ -12,6 +12,7 @@ from clearhead.explain.tracer.diagnosis.advice import likely_cause
 from clearhead.explain.tracer.diagnosis.find import find, find_in_torch_checks
 from clearhead.explain.tracer.diagnosis.mismatch import Mismatch, wrong_dtype
 from clearhead.explain.tracer.propagation import NOT_UNDERSTOOD
+from clearhead.explain.tracer.propagation.dimensions import MOVES
 from clearhead.explain.tracer.recorder import Recorder
 from clearhead.explain.tracer.rows import Operand
 from clearhead.explain.tracer.source import Location, location_of_error
@@ -82,7 +83,8 @@ def explain(recorder: Recorder, error: Exception) -> Mistake | None:
     if failure is None or failure.error is not error:
         rules = (_unpacking, _float_ids, _torch_check)
         return next(filter(None, (rule(recorder, error) for rule in rules)), None)
-    call, inputs = failure.call, failure.inputs
+    call = failure.call
+    inputs = [replace(operand, moved=_moved(recorder, operand)) for operand in failure.inputs]
     try:
         found = find(call, inputs, error)
     except NOT_UNDERSTOOD:  # an unusual call: torch's own message must do
@@ -90,6 +92,15 @@ def explain(recorder: Recorder, error: Exception) -> Mistake | None:
     if found is None:
         return None
     return _mistake(call.name, call.path, call.location, inputs, found, error)
+
+
+def _moved(recorder: Recorder, operand: Operand) -> str:
+    """The transpose that made this operand and gave it another last axis; "" if none did."""
+    for row, call in recorder.rows:
+        made = call.name in MOVES and any(shape is operand.shape for shape in row.outputs)
+        if made and row.inputs[0].shape[-1] is not operand.shape[-1]:
+            return call.at
+    return ""
 
 
 def _mistake(
@@ -100,17 +111,11 @@ def _mistake(
     found: Mismatch,
     error: Exception,
 ) -> Mistake:
+    axes = () if found.problem else (found.a, found.b)
+    slip, message = likely_cause(found, inputs), str(error).splitlines()[0]
+    indices = found.index_a, found.index_b
     return Mistake(
-        operation,
-        path,
-        location,
-        inputs,
-        () if found.problem else (found.a, found.b),
-        found.law,
-        likely_cause(found, inputs),
-        str(error).splitlines()[0],
-        (found.index_a, found.index_b),
-        found.problem,
+        operation, path, location, inputs, axes, found.law, slip, message, indices, found.problem
     )
 
 

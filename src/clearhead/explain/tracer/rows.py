@@ -9,11 +9,16 @@ from clearhead.explain.tracer.source import Location
 
 @dataclass(frozen=True)
 class Operand:
-    """An input tensor: its source text, its axes, and whether it is a parameter or buffer."""
+    """An input tensor: its source text, its axes, and whether it is a parameter or buffer.
+
+    Of a failed operation, `moved` names the operation before it if that gave the tensor another
+    last axis: `transpose at attention.py:73`.
+    """
 
     label: str
     shape: Shape
     learned: bool = False
+    moved: str = ""
 
 
 @dataclass

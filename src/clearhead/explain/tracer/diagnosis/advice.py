@@ -71,12 +71,12 @@ def _linear(found: Mismatch, inputs: Ins) -> str:
         return f"the heads were not concatenated before the projection: write x{JOIN} first"
     if a == "d_k":
         return "the input has the width of one head: concatenate with torch.cat(heads, dim=-1)"
-    if found.b.size in [axis.size for axis in x[:-1]] and b in [*labels(x[:-1]), "features"]:
-        index = labels(x).index(b) if b in labels(x) else 0
-        return (
-            f"{b} is axis {index}, not the last: the input is transposed, "
-            f"give x.transpose({index}, -1)"
-        )
+    before, moved = [axis.size for axis in x[:-1]], inputs[0].moved
+    if found.b.size in before and (moved or b in [*labels(x[:-1]), "features"]):
+        index = labels(x).index(b) if b in labels(x) else before.index(found.b.size)
+        b = b if b in labels(x) or not moved else labels(x)[index]
+        cause = f"{moved} moved it; omit that, or" if moved else "the input is transposed,"
+        return f"{b} is axis {index}, not the last: {cause} give x.transpose({index}, -1)"
     return _wrong_width(found, bool(weight) and weight[0].size == found.a.size)
 
 
@@ -89,7 +89,7 @@ def _wrong_width(found: Mismatch, swapped: bool = False) -> str:
             f"the concatenated tensors are {a.label} = {a.size} wide: the layer after cat needs "
             f"in_features={a.size}, not {b.size}"
         )
-    flattened = [part.label for part in parts_of(a) if part.label in LENGTHS]
+    flattened = [part.label for part in a.resolved.parts if part.label in LENGTHS]
     if flattened:
         return (
             f"flattening puts {flattened[0]} into the width, so only sentences of one length fit: "

@@ -209,11 +209,13 @@ def convolution(call: Call, wanted: Sequence[int]) -> Shape | None:
     return (x[0], weight[0], *lengths)
 
 
-RULES = {
+MOVES = {
     "transpose": transpose, "swapaxes": transpose, "swapdims": transpose, "permute": permute,
     "movedim": movedim, "moveaxis": movedim, "t": reverse, "T": reverse, "H": reverse,
-    "mT": swap_last, "mH": swap_last, "adjoint": swap_last, "unsqueeze": unsqueeze,
-    "squeeze": squeeze,
+    "mT": swap_last, "mH": swap_last, "adjoint": swap_last,
+}  # fmt: skip
+RULES = {
+    **MOVES, "unsqueeze": unsqueeze, "squeeze": squeeze,
     **dict.fromkeys(
         (
             "mean", "sum", "std", "var", "prod", "max", "min", "amax", "amin", "argmax", "argmin",
