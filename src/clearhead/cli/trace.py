@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearhead.models import TransformerConfig
 
 LARGEST = 10**9
+Kind = Literal["table", "html", "json", "md"]
 
 Text = Annotated[
     str | None, typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates.")
@@ -41,7 +42,7 @@ TgtLen = Annotated[
     int | None, typer.Option(min=1, max=LARGEST, help="Target length in tokens.", show_default="7")
 ]
 Format = Annotated[
-    Literal["table", "html", "json", "md"] | None,
+    Kind | None,
     typer.Option(
         help="Terminal table, collapsible HTML page, JSON, or Markdown.", show_default="table"
     ),
@@ -53,7 +54,7 @@ Output = Annotated[
     ),
 ]
 
-_BY_SUFFIX: dict[str, Literal["table", "html", "json", "md"]] = {
+_BY_SUFFIX: dict[str, Kind] = {
     ".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".txt": "table",
 }  # fmt: skip
 
@@ -105,9 +106,7 @@ def _check(
         raise UserError("--target is the translation of TEXT; give TEXT as well")
 
 
-def _format(
-    format: Literal["table", "html", "json", "md"] | None, output: Path | None
-) -> Literal["table", "html", "json", "md"]:
+def _format(format: Kind | None, output: Path | None) -> Kind:
     check_output(output)
     if format or output is None:
         return format or "table"
@@ -151,9 +150,7 @@ def _of_text(model: Path | None, text: str, target: str | None) -> "tuple[Trace,
     return trace_text(find_model(model), text, target)
 
 
-def _write(
-    found: "Trace", words: str, kind: Literal["table", "html", "json", "md"], output: Path | None
-) -> None:
+def _write(found: "Trace", words: str, kind: Kind, output: Path | None) -> None:
     if kind == "table" and output is None:
         from clearhead.explain.tracer.text import show
 

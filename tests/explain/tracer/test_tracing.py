@@ -181,6 +181,54 @@ def test_the_attention_of_torch_shows_its_operations() -> None:
     assert not [doubt for row in found.rows() for doubt in row.doubts]
 
 
+class Attends(nn.Module):
+    """Attention after a convolution; `h` is a variable, not a number of heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(4, 16, 5, padding=2)
+        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.fc = nn.Linear(16, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.conv(x).transpose(1, 2)
+        found, _ = self.attention(h, key=h, value=h)
+        return self.fc((h + found).mean(1))
+
+
+class ReadsBothWays(Attends):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(16, 8, batch_first=True, bidirectional=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, _ = self.lstm(self.conv(x).transpose(1, 2))
+        return self.fc((h + self.attention(h, h, h)[0]).mean(1))
+
+
+@pytest.mark.parametrize(
+    ("module", "width"), [(Attends, "out_channels"), (ReadsBothWays, "hidden")]
+)
+def test_the_attention_of_torch_takes_the_name_that_arrives(
+    module: type[nn.Module], width: str
+) -> None:
+    found = trace(module(), torch.randn(5, 4, 11))
+    assert not [doubt for row in found.rows() for doubt in row.doubts]
+    assert names(found.root.outputs[0]) == "(batch, fc.out)"
+    attention = found.find("attention")
+    assert names(attention.outputs[0]) == f"(batch, seq_len, {width})"
+    steps = {row.what: row.output for row in attention.children}
+    assert steps[f"reshape batch, {width} to batch·h, d_k"] == "(seq_len, batch·h, d_k)"
+    assert "scale × 0.3536 = 1/√d_k" in steps
+
+
+def test_the_states_of_a_bidirectional_lstm_have_layers_times_directions() -> None:
+    lstm = trace(ReadsBothWays(), torch.randn(5, 4, 11)).find("lstm")
+    assert names(lstm.outputs[1]) == "(layers·directions, batch, hidden)"
+    zeros = lstm.children[0]
+    assert zeros.operation == "zeros" and names(zeros.outputs[0]) == "(2, 5, 8)"
+
+
 def test_given_names_are_used() -> None:
     found = trace(nn.Linear(6, 4), torch.randn(9, 5, 6), axes={"input": "cells genes d_model"})
     assert found.root.output.startswith("(cells, genes, ")

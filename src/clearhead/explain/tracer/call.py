@@ -18,8 +18,8 @@ from clearhead.explain.tracer.axes import (
     unify,
     unnamed_axes,
 )
-from clearhead.explain.tracer.model_axes import ModelSizes
-from clearhead.explain.tracer.source import Location, look_up, size_expressions
+from clearhead.explain.tracer.model_axes import ModelSizes, tensors_in
+from clearhead.explain.tracer.source import Location, called_name, look_up, size_expressions
 
 Lookup = Callable[[Tensor], Shape | None]
 Hint = Axis | str | None  # an existing axis, the name of a new axis, or nothing known
@@ -115,11 +115,14 @@ class Call:
 
     def tensors(self) -> list[Tensor]:
         """Every tensor among the arguments, including those inside lists."""
-        return _tensors([*self.args, *self.kwargs.values()])
+        return tensors_in([*self.args, *self.kwargs.values()])
 
     def size_hints(self, skip: int, count: int) -> list[Hint]:
         """Hints from the source text for the `count` sizes that are written in this call."""
-        written = self.location and size_expressions(self.location.node, skip)
+        node = self.location.node if self.location else None
+        # In `self.attention(x)` a module of torch calls the operation: x is no size.
+        own = called_name(node).strip("_") == self.name
+        written = size_expressions(node, skip) if own else []
         hints = self.hints.read(written) if written and self.hints else []
         return hints if len(hints) == count else [None] * count
 
@@ -132,7 +135,8 @@ class Call:
         if size == 1:
             return broadcast_axis(origin)
         name, certain = self.sizes.name(self.path, size)
-        return Axis(size, name if name in SYNONYMS else "", origin, certain)
+        known = name in SYNONYMS or name in self.sizes.arrived
+        return Axis(size, name if known else "", origin, certain)
 
     def unify(self, a: Axis, b: Axis) -> None:
         """Unify two axes; different names with the same size are recorded as a doubt."""
@@ -143,24 +147,14 @@ class Call:
 
     def without_tensors(self) -> "Call":
         """The same call, keeping neither a tensor nor a frame alive."""
-        args = [None if _tensors([value]) else value for value in self.args]
-        kwargs = {word: value for word, value in self.kwargs.items() if not _tensors([value])}
+        args = [None if tensors_in(value) else value for value in self.args]
+        kwargs = {word: value for word, value in self.kwargs.items() if not tensors_in(value)}
         return replace(self, args=args, kwargs=kwargs, shape_of=lambda _: None, hints=None)
 
     @property
     def at(self) -> str:
         """`view at attention.py:73`, for the origin of an axis."""
         return f"{self.name} at {self.location.short}" if self.location else self.name
-
-
-def _tensors(values: Sequence[Any]) -> list[Tensor]:
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found.extend(_tensors(value))
-    return found
 
 
 def same_positions(source: Shape, wanted: Sequence[int]) -> Shape:

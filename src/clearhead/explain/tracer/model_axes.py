@@ -45,6 +45,7 @@ class ModelSizes:
         self.modules = dict(root.named_modules()) if root is not None else {}
         self.paths = {id(module): path for path, module in self.modules.items()}
         self.own = {path: dict(_attributes(module)) for path, module in self.modules.items()}
+        self.arrived = set[str]()  # names that modules took from their inputs
         self._linear_axes: dict[str, Shape] = {}
         self._read_embeddings()
         self._read_feed_forward()
@@ -72,9 +73,9 @@ class ModelSizes:
             if found:
                 preferred = found & SYNONYMS.keys() or found
                 return (preferred.pop(), True) if len(preferred) == 1 else ("", False)
-        everywhere = set[str]()
-        for own in self.own.values():
-            everywhere |= self._named(own, size, lengths)
+        if isinstance(self.modules.get(path), nn.RNNBase):
+            return "", False  # the 2 of two directions is no other module's number of heads
+        everywhere = {n for own in self.own.values() for n in self._named(own, size, lengths)}
         return (everywhere.pop(), False) if len(everywhere) == 1 else ("", False)
 
     @staticmethod

@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from clearhead.errors import UserError
+from clearhead.explain.tracer import html, text
 from clearhead.explain.tracer.inputs import name_inputs
 from clearhead.explain.tracer.mistake import Mistake, explain
 from clearhead.explain.tracer.model_axes import ModelSizes, tensors_in
@@ -49,31 +50,21 @@ class Trace:
 
     def to_html(self, words: str = "") -> str:
         """A self-contained page with collapsible blocks; `words` are shown as its subtitle."""
-        from clearhead.explain.tracer.html import page
-
-        return page(self.root, self.mistake, words)
+        return html.page(self.root, self.mistake, words)
 
     def to_markdown(self) -> str:
         """A table for a README or an issue."""
-        from clearhead.explain.tracer.text import markdown
-
-        return markdown(self.root, self.mistake)
+        return text.markdown(self.root, self.mistake)
 
     def to_json(self) -> str:
         """Everything, nested, for other programs."""
-        from clearhead.explain.tracer.text import as_json
-
-        return as_json(self.root, self.mistake)
+        return text.as_json(self.root, self.mistake)
 
     def _repr_html_(self) -> str:
-        from clearhead.explain.tracer.html import fragment
-
-        return fragment(self.root, self.mistake)
+        return html.fragment(self.root, self.mistake)
 
     def __str__(self) -> str:
-        from clearhead.explain.tracer.text import table_text
-
-        return table_text(self.root, self.mistake)
+        return text.table_text(self.root, self.mistake)
 
     __repr__ = __str__
 

@@ -6,6 +6,8 @@ In a product one axis is summed over and disappears; so in convolutions and recu
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from torch import nn
+
 from clearhead.explain.tracer.axes import Axis, Shape, broadcast_axis
 from clearhead.explain.tracer.call import Call
 
@@ -140,8 +142,23 @@ def linear(call: Call, wanted: Sequence[int]) -> Shape | None:
     x, weight = call.shape(0), call.shape(1, "weight")
     if len(weight) != 2 or x[-1].size != weight[1].size:
         return None
+    _take_name(call, x[-1])
     call.unify(x[-1], weight[1])
     return (*x[:-1], weight[0])
+
+
+def _take_name(call: Call, axis: Axis) -> None:
+    """The d_model of `nn.MultiheadAttention` is the axis that arrives, as in `nn.Linear`."""
+    module, own = call.sizes.modules.get(call.path), call.sizes.own.get(call.path, {})
+    known = axis.resolved.name not in ("", "d_model", "h·d_k") and own.get("d_model") == axis.size
+    if not isinstance(module, nn.MultiheadAttention) or not known:
+        return
+    for name in {"d_model", "kdim", "vdim"} & own.keys():
+        del own[name]
+    own[axis.label] = axis.size
+    call.sizes.arrived.add(axis.label)
+    for part in (part for tensor in module.parameters() for part in call.shape_of(tensor) or ()):
+        part.name = axis.label if part.label == "d_model" else part.name
 
 
 def addmm(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -192,7 +209,9 @@ def recurrent(call: Call, wanted: Sequence[int]) -> Shape | None:
         return (*x[:-1], last)
     batch = next((axis for axis in x if axis.label == "batch"), None)
     if len(wanted) == 3 and batch is not None and batch.size == wanted[1]:
-        return (Axis(wanted[0], "layers", call.at, certain=True), batch, last)
+        # lstm(x, state, weights, biases, layers, dropout, training, bidirectional, batch_first)
+        name = "layers·directions" if call.args[7] is True else "layers"
+        return (Axis(wanted[0], name, call.at, certain=True), batch, last)
     return None
 
 
