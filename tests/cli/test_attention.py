@@ -67,6 +67,16 @@ def test_options_choose_the_picture(
     [
         ("a.gif", [], "unknown file extension; give a name with .html, .svg, .png, .pdf"),
         ("a", [], "unknown file extension; give a name with .html, .svg, .png, .pdf"),
+        (
+            "a.html",
+            ["--layer", "1"],
+            "--layer 1 applies to plots; write a .svg, .png or .pdf, or omit it",
+        ),
+        (
+            "a.html",
+            ["--alignment"],
+            "--alignment applies to plots; write a .svg, .png or .pdf, or omit it",
+        ),
         ("a.svg", ["--head", "1"], "--head 1 needs --layer; give both"),
         ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment applies to cross-attention"),
         ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),

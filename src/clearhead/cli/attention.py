@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clearhead.cli.options import Model
+from clearhead.cli.options import Model, Target
 from clearhead.cli.streams import check_utf8
 from clearhead.errors import UserError
 
@@ -23,20 +23,20 @@ Output = Annotated[
         "--output", "-o", help="An interactive page (.html) or a plot (.svg, .png, .pdf)."
     ),
 ]
-Target = Annotated[
-    str | None, typer.Option(help="Its translation.", show_default="the model's own")
-]
 Kind = Annotated[
     Literal["encoder", "decoder", "cross"],
     typer.Option(help="The attention that a plot shows; a page shows all."),
 ]
 Layer = Annotated[
-    int | None, typer.Option(help="All heads of one layer, counted from 0; negative: from the end.")
+    int | None,
+    typer.Option(help="A plot of all heads of one layer, from 0; negative: from the end."),
 ]
 HeadOf = Annotated[int | None, typer.Option(help="One head of --layer, counted from 0.")]
 Alignment = Annotated[
     bool,
-    typer.Option("--alignment", help="Average the heads of a layer and mark the largest weights."),
+    typer.Option(
+        "--alignment", help="A plot of the mean of a layer's heads, the largest weights marked."
+    ),
 ]
 
 
@@ -73,6 +73,9 @@ def _check(output: Path, kind: str, layer: int | None, head: int | None, alignme
         raise UserError(
             f"cannot write {output}: unknown file extension; give a name with .{', .'.join(KINDS)}"
         )
+    if output.suffix.lower() == ".html" and (layer is not None or alignment):
+        given = "--alignment" if alignment else f"--layer {layer}"
+        raise UserError(f"{given} applies to plots; write a .svg, .png or .pdf, or omit it")
     if head is not None and layer is None:
         raise UserError(f"--head {head} needs --layer; give both")
     if alignment and kind != "cross":

@@ -26,6 +26,10 @@ class GivenOnce(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+Target = Annotated[
+    str | None, typer.Option(help="Its translation.", show_default="the model's own")
+]
+
 # The model
 Model = Annotated[
     str | None,

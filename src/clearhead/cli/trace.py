@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clearhead.cli.options import ModelDirectory
+from clearhead.cli.options import ModelDirectory, Target
 from clearhead.cli.streams import check_output, check_utf8, or_stdout
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
@@ -20,9 +20,6 @@ Kind = Literal["table", "html", "json", "md"]
 
 Text = Annotated[
     str | None, typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates.")
-]
-Target = Annotated[
-    str | None, typer.Option(help="Its translation.", show_default="the model's own")
 ]
 Size = Annotated[str | None, typer.Option(help="Without TEXT: a preset, tiny, small, base or big.")]
 DModel = Annotated[int | None, typer.Option(min=2, help="Width of the model.")]
