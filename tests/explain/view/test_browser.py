@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from clearhead.explain.attention import AttentionMap, attention_maps, next_tokens, sentence_pair
+from clearhead.explain.interpretability import as_map, saliency
 from clearhead.explain.view import AttentionView, Start, model_view
 from tests.explain import tiny
 from tests.explain.view.browser import Visit, chromium
@@ -137,6 +138,17 @@ def test_every_head_is_a_thumbnail_that_opens_it(visit: Visit) -> None:
     visit.page.keyboard.press("ArrowDown")
     shown = float(visit.asked().split()[-1])
     assert shown == pytest.approx(CROSS.head(1, 3)[0, 0], abs=0.005)
+
+
+def test_saliency_has_one_map_without_layers_and_heads(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "view.html"
+    shown = as_map(saliency(TRANSLATOR.model, PAIR), CROSS)
+    AttentionView([shown], "", Start(view="model")).save(path)
+    with Visit(browser, path) as visit:
+        visit.page.wait_for_selector("button[aria-label='Open saliency'] canvas[width]")
+        text = visit.page.inner_text(".ch-main")
+        assert visit.errors == []
+    assert "click to open it" in text and "head" not in text and "layer" not in text
 
 
 def test_the_keyboard_is_enough_and_weights_are_announced(visit: Visit) -> None:

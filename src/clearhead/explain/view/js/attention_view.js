@@ -104,7 +104,7 @@ function headline(map, view, place) {
   const layer = view === "model" || map.layers.length < 2 ? "" : `, layer ${map.layers[place]}`;
   const flow = map.kind === "saliency" ? "target tokens on the left, source tokens on the right" : "queries on the left, keys on the right";
   const row = map.kind === "saliency" ? "target token" : "query";
-  const sides = { flow, map: `one row for each ${row}`, model: "every head; click to open one" };
+  const sides = { flow, map: `one row for each ${row}`, model: map.kind === "saliency" ? "click to open it" : "every head; click to open one" };
   return `${map.title}${layer}: ${sides[view]}`;
 }
 

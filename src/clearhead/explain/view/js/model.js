@@ -14,13 +14,14 @@ export class Model {
     const across = ((this.view.stage.clientWidth || 640) - LABEL) / map.heads.length - GAP;
     const down = (window.innerHeight - 280) / map.layers.length - GAP;
     this.side = clamp(Math.floor(Math.min(across, down)), ...SIDES);
+    const saliency = map.kind === "saliency"; // one map, of no layer and no head
     const table = make("div", { className: "ch-grid" });
     table.style.gridTemplateColumns = `${LABEL - GAP}px repeat(${map.heads.length}, ${this.side}px)`;
-    table.append(make("span", { className: "ch-corner" }), ...map.heads.map((head) => make("span", { className: "ch-above", textContent: `head ${head}` })));
+    table.append(make("span", { className: "ch-corner" }), ...map.heads.map((head) => make("span", { className: "ch-above", textContent: saliency ? "" : `head ${head}` })));
     this.element.replaceChildren(table);
     const current = (this.drawing = {});
     for (let place = 0; place < map.layers.length; place++) {
-      table.append(make("span", { className: "ch-aside", textContent: `layer ${map.layers[place]}` }));
+      table.append(make("span", { className: "ch-aside", textContent: saliency ? "" : `layer ${map.layers[place]}` }));
       const buttons = map.heads.map((head, at) => this.button(map, place, at));
       table.append(...buttons.map(([button]) => button));
       const layer = await this.view.store.layer(index, place);
@@ -34,7 +35,7 @@ export class Model {
 
   button(map, place, head) {
     const canvas = make("canvas", { "aria-hidden": "true" });
-    const name = `layer ${map.layers[place]}, head ${map.heads[head]}`;
+    const name = map.kind === "saliency" ? "saliency" : `layer ${map.layers[place]}, head ${map.heads[head]}`;
     const button = make("button", { type: "button", title: name, "aria-label": `Open ${name}` }, canvas);
     button.addEventListener("click", () => this.view.update({ view: "map", layer: place, heads: [head] }));
     return [button, canvas];
