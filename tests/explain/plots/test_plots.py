@@ -86,6 +86,15 @@ def test_heat_maps_show_the_weights_on_one_scale() -> None:
         assert image.get_clim() == (0, 1)
 
 
+def test_heads_without_room_for_tokens_have_frames_and_names_of_their_axes() -> None:
+    tokens = [str(i) for i in range(31)]
+    shown = AttentionMap.of("cross", [torch.ones(1, 2, 31, 31) / 31], tokens, tokens)
+    for axes in plots.all_heads(shown, 0).figure.axes[:2]:
+        assert axes.get_ylabel() == "target token (query)"
+        assert axes.get_xlabel() == "source token (key)"
+        assert all(spine.get_visible() for spine in axes.spines.values())
+
+
 def test_alignment_marks_the_largest_weight_of_each_row() -> None:
     axes = plots.alignment(CROSS, 0, 3).figure.axes[0]
     across, down = axes.lines[0].get_data()

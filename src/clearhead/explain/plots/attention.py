@@ -90,7 +90,8 @@ def all_heads(shown: AttentionMap, layer: int) -> Plot:
         if labelled:
             _label_tokens(axes, shown.queries, shown.keys, size=7)
         else:
-            _remove_ticks(axes)
+            _frame(axes)
+            _label_axes(axes, shown)
     figure.suptitle(f"{shown.title}, layer {layer}", x=0.01, ha="left")
     figure.colorbar(image, ax=panels, label="attention weight", shrink=0.5, aspect=25)
     return Plot(figure)
@@ -106,9 +107,7 @@ def all_layers(shown: AttentionMap) -> Plot:
         for column, head in enumerate(shown.heads):
             axes = panels[row, column]
             image = _draw(axes, shown.weights[row, column])
-            _remove_ticks(axes)
-            axes.spines[:].set_visible(True)
-            axes.spines[:].set_color(PALE)
+            _frame(axes)
             if row == 0:
                 axes.set_title(f"head {head}", fontsize=10, color=GREY)
     size = f"{len(shown.queries)} x {len(shown.keys)} tokens"
@@ -221,9 +220,12 @@ def _label_tokens(axes: Axes, queries: Sequence[str], keys: Sequence[str], size:
     axes.set_yticks(range(len(queries)), escaped(queries), fontsize=size)
 
 
-def _remove_ticks(axes: Axes) -> None:
+def _frame(axes: Axes) -> None:
+    """A frame instead of ticks."""
     axes.set_xticks([])
     axes.set_yticks([])
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(PALE)
 
 
 def escaped(words: Sequence[str]) -> list[str]:
