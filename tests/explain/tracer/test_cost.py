@@ -95,6 +95,13 @@ def test_other_arithmetic_counts_one_for_each_element(name: str) -> None:
     assert trace(module, x).root.elementwise == expected
 
 
+@pytest.mark.parametrize(("training", "each"), [(True, 7), (False, 4)])
+def test_a_batch_norm_counts_its_statistics_in_training_only(training: bool, each: int) -> None:
+    """Mean, subtraction, squares, their mean, division, gain, bias; + eps and √ for a channel."""
+    found = trace(nn.BatchNorm1d(6).train(training), torch.randn(3, 6, 5))
+    assert found.root.flops == each * 3 * 6 * 5 + 2 * 6
+
+
 def test_fused_and_readable_attention_cost_the_same() -> None:
     q = torch.randn(2, 3, 7, 4)
 

@@ -171,10 +171,7 @@ def _enclosing(path: str) -> Iterator[str]:
 
 
 class AxisRegistry:
-    """The axes of every recorded tensor, and the names of the model's own tensors.
-
-    Keys are weak: recording keeps no activation alive.
-    """
+    """Axes of all recorded tensors, names of the model's own; weak keys keep no tensor alive."""
 
     def __init__(self, sizes: ModelSizes) -> None:
         self.shapes = WeakIdKeyDictionary()

@@ -183,7 +183,8 @@ class Recorder(TorchFunctionMode):
         row.doubts = list(dict.fromkeys(call.doubts))
         if results:
             row.products = cost.products(call.name, call.args, tensors, results[0])
-            row.elementwise = cost.elementwise(call.name, call.dim(), tensors, results[0])
+            dim = call.argument(5, "training") if call.name == "batch_norm" else call.dim()
+            row.elementwise = cost.elementwise(call.name, dim, tensors, results[0])
             row.bytes = sum(cost.memory(result, tensors) for result in results)
         row.reads, row.writes = self.axes.serials_of(tensors), self.axes.serials_of(results)
         self.stack[-1].children.append(row)

@@ -9,16 +9,12 @@ from clearhead.explain.tracer.source import Location
 
 @dataclass(frozen=True)
 class Operand:
-    """An input tensor: its source text, its axes, and whether it is a parameter or buffer.
-
-    Of a failed operation, `moved` names the operation before it if that gave the tensor another
-    last axis: `transpose at attention.py:73`.
-    """
+    """An input tensor: its source text, its axes, and whether it is a parameter or buffer."""
 
     label: str
     shape: Shape
     learned: bool = False
-    moved: str = ""
+    moved: str = ""  # of a failed operation: "transpose at a.py:7" if that changed the last axis
 
 
 @dataclass
