@@ -89,13 +89,13 @@ def _letters(term: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def elementwise(name: str, dim: object, tensors: Tensors, result: Tensor) -> int:
-    """FLOPs but products, none for ids and booleans; `dim` is the call's, or its `training`."""
+    """FLOPs beside matrix products; none for ids and booleans. `dim` is the call's argument."""
     if not tensors or not tensors[0].is_floating_point():
         floating = result.is_floating_point() and name in _EACH
         return _EACH[name] * result.numel() if floating else 0
     if name in ("max", "min") and len(tensors) > 1:  # elementwise, of two tensors
         return result.numel()
-    if name == "batch_norm":  # in training also the mean and the squares, for each channel
+    if name == "batch_norm":  # `dim` is its `training`: if true, also mean, squares, their mean
         each = (5 if dim else 2) + sum(map(is_parameter, tensors))
         return each * result.numel() + 2 * result.shape[1]
     if name in _REDUCED:
