@@ -82,8 +82,8 @@ def refit_part(runs: list[Path], recipe: BiologyRecipe, weight: float) -> None:
 
     Validation records that the user gave are never learned from.
     """
-    sides = [trained(run, recipe) for run in runs]
-    if not weight or not sides[0].split_off:
+    sides = [trained(run, recipe) for run in runs] if weight else []
+    if not sides or not sides[0].split_off:
         return
     log.info("model.linear=%s is fitted again, with the held-out records", recipe.model.linear)
     every = (

@@ -68,20 +68,16 @@ Pretrained = Annotated[
 Continued = Annotated[
     str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
 ]
+
+
+def _output(help: str, default: str) -> Any:
+    return typer.Option("--output", "-o", help=help, show_default=default, callback=or_stdout)
+
+
 Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="A file of tab-separated values, or .csv.",
-        show_default="standard output", callback=or_stdout,
-    ),
-]  # fmt: skip
-Vectors = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help=".npz, .tsv or .csv.",
-        show_default="TSV to stdout", callback=or_stdout,
-    ),
-]  # fmt: skip
+    Path | None, _output("A file of tab-separated values, or .csv.", "standard output")
+]
+Vectors = Annotated[Path | None, _output(".npz, .tsv or .csv.", "TSV to stdout")]
 Explain = Annotated[
     Path | None,
     typer.Option(help="Draw attention and the effect of masking each token (.svg, .png, .pdf)."),
