@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# First light: a working translator, trained in less than five minutes.
+# First light: a working translator, trained in about four minutes.
 #
 #   recipes/first_light.sh [OPTIONS OF clearhead train ...]
 #

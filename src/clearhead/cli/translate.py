@@ -47,7 +47,7 @@ Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Add the log-probability of each translation: 0 is certain, lower is less so.",
+        help="Add the log-probability of each translation: 0 is certain; the more negative, the less certain.",
     ),
 ]
 MarkDoubt = Annotated[
