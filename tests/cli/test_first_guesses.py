@@ -7,11 +7,13 @@ import pytest
 
 from clearhead.biology.recipe import BiologyRecipe, PretrainingRecipe
 from clearhead.cli import main
-from clearhead.cli.first_guesses import GUESSES, VERBS, advice
+from clearhead.cli.first_guesses import advice, guesses
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import load_recipe
 from tests.laws.cli_options import root_command
 
+GUESSES = guesses()
+VERBS = GUESSES.pop("clearhead")
 ROWS = [(path, option, text) for path, rows in GUESSES.items() for option, text in rows.items()]
 
 
