@@ -10,7 +10,7 @@ from clearhead.export.exporting import (
     find_target,
 )
 
-ABSENT = Target("Abacus", "abacus", ("abacus_builder",), "abacus", ("abacus_runner",), ("beads",))
+ABSENT = Target("Abacus", "abacus", ("abacus_builder",), ("abacus_runner",), ("beads",))
 
 
 def test_an_unknown_target_is_refused_with_the_known_ones() -> None:

@@ -29,7 +29,7 @@ def product(model: NativeModel, x: Floats) -> Floats:
     padded[:, : x.shape[1]] = x
     y = np.empty((len(x), model.vocabulary), np.float32)
     arguments = model.handle, 0, PROJECTION, address(padded), len(x), address(y)
-    assert model.library.clearhead_product(*arguments) == 0
+    model.library.clearhead_product(*arguments)
     return y[:, : model.sizes.tgt_vocab]
 
 

@@ -1,4 +1,7 @@
-"""Argument checks of the blocks: each error is one line naming the argument and its shape.
+"""Argument checks of the blocks.
+
+Each `check_…` raises a `UserError` unless its arguments are what its docstring says: one line that
+names the argument, its shape and what was expected.
 
 They read shapes and dtypes only, so they cost nothing measurable and a GPU need not wait for them.
 `outside` alone reads values, on a CPU, where there are any.
@@ -43,11 +46,7 @@ def separate_features(*arguments: Any) -> tuple[Any, ...]:
 
 
 def check_heads(d_model: int, h: int, name: str = "h") -> None:
-    """Each head has the same whole number of dimensions, at least 1.
-
-    Raises:
-        UserError: h does not divide d_model into such numbers.
-    """
+    """Each head has the same whole number of dimensions, at least 1."""
     if not 1 <= h <= d_model or d_model % h:
         raise UserError(
             f"d_model={d_model} is not divisible by {name}={h}; "
@@ -56,11 +55,7 @@ def check_heads(d_model: int, h: int, name: str = "h") -> None:
 
 
 def check_ids(name: str, ids: Tensor) -> None:
-    """Token ids of a batch: integers of shape (batch, seq_len).
-
-    Raises:
-        UserError: another dtype or number of axes.
-    """
+    """Token ids of a batch: integers of shape (batch, seq_len)."""
     check_integers(name, ids)
     if ids.dim() != 2:
         hint = f"; add the batch axis: {name}.unsqueeze(0)" if ids.dim() == 1 else ""
@@ -68,11 +63,7 @@ def check_ids(name: str, ids: Tensor) -> None:
 
 
 def check_padding(ids: Tensor, pad_id: int) -> None:
-    """Token ids of a batch, and the id of their padding.
-
-    Raises:
-        UserError: another dtype or number of axes, or no id.
-    """
+    """Token ids of a batch, and the id of their padding."""
     check_ids("ids", ids)
     if not isinstance(pad_id, Integral | Tensor):
         given = f"pad_id is {pad_id!r}; give"
@@ -80,11 +71,7 @@ def check_padding(ids: Tensor, pad_id: int) -> None:
 
 
 def check_size(size: int) -> None:
-    """The size of a look-ahead mask is a whole number, not the ids.
-
-    Raises:
-        UserError: a tensor with axes, a fraction, or a number below 0.
-    """
+    """The size of a look-ahead mask is a whole number of at least 0, not the ids."""
     if (isinstance(size, Tensor) and size.dim()) or isinstance(size, float) or size < 0:
         _refuse("size", size, "the number of positions: ids.shape[1]")
 
@@ -119,21 +106,13 @@ def is_transformed(x: Tensor) -> bool:
 
 
 def check_integers(name: str, ids: Tensor) -> None:
-    """Token ids of any shape.
-
-    Raises:
-        UserError: another dtype than int32 or int64.
-    """
+    """Token ids of any shape, int32 or int64."""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32):
         _refuse(name, ids, "integer token ids (torch.int64), as a tokenizer returns them")
 
 
 def check_sequence(name: str, x: Tensor, d_model: int | None = None) -> None:
-    """A batch of sequences of vectors: floating-point, (batch, seq_len, d_model).
-
-    Raises:
-        UserError: another dtype, number of axes or last dimension.
-    """
+    """A batch of sequences of vectors: floating-point, (batch, seq_len, d_model)."""
     fits = isinstance(x, Tensor) and x.dim() == 3 and x.is_floating_point()
     if not fits or x.shape[2] != (d_model or x.shape[2]):
         width = "d_model" if d_model is None else f"d_model={d_model}"
@@ -154,11 +133,9 @@ def check_not_flat(name: str, mask: Tensor | None) -> None:
 
 
 def check_decode(encoder_output: Tensor, src_mask: Tensor | None, tgt: Tensor) -> None:
-    """The arguments of `Transformer.decode`: vectors of the source and their mask, target ids.
+    """The arguments of `Transformer.decode`: vectors of the source, their mask, and target ids.
 
-    Raises:
-        UserError: one has another dtype or number of axes, for example because they are swapped,
-            or they are batches of different sizes.
+    The batches have the same size. Arguments in another order are refused by their dtype and axes.
     """
     check_not_flat("src_mask", src_mask)
     try:
@@ -178,9 +155,6 @@ def check_features(name: str, x: Tensor, features: int) -> None:
     """Vectors with any leading axes: floating-point, (..., features).
 
     A norm with one alpha in all has `features` 1 and takes vectors of any width.
-
-    Raises:
-        UserError: another dtype or last dimension.
     """
     fits = isinstance(x, Tensor) and x.is_floating_point() and x.dim() > 0
     if not fits or x.shape[-1] != (features if features > 1 else x.shape[-1]):
@@ -188,11 +162,7 @@ def check_features(name: str, x: Tensor, features: int) -> None:
 
 
 def check_positions(x: Tensor, start: int, seq_len: int, d_model: int) -> None:
-    """A sequence that fits into `seq_len` positions from `start` on.
-
-    Raises:
-        UserError: another shape, too long, or a negative start.
-    """
+    """A sequence of vectors that fits into `seq_len` positions from `start` on."""
     check_sequence("x", x, d_model)
     if start < 0:
         raise UserError(f"start={start} is negative; the first position is 0")
@@ -205,11 +175,7 @@ def check_positions(x: Tensor, start: int, seq_len: int, d_model: int) -> None:
 
 
 def check_dot_product(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Queries and keys of one width, and one value for each key.
-
-    Raises:
-        UserError: the last dimensions or the numbers of keys and values disagree.
-    """
+    """Queries and keys of one width, and one value for each key."""
     if query.shape[-1] != key.shape[-1]:
         raise UserError(
             f"the query has shape {_shape(query)} and the key {_shape(key)}; "
@@ -225,9 +191,7 @@ def check_dot_product(query: Tensor, key: Tensor, value: Tensor) -> None:
 def check_scores(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
     """The inputs of `scaled_dot_product_attention`: vectors, and a mask that fits their scores.
 
-    Raises:
-        UserError: another dtype, no dimensions, or axes before the last two or a mask that do not
-            fit.
+    They have one dtype, and their axes before the last two broadcast.
     """
     for name, x in {"Q": Q, "K": K, "V": V}.items():
         fits = isinstance(x, Tensor) and x.dim() > 1 and x.shape[-1] and x.is_floating_point()
@@ -247,11 +211,7 @@ def check_scores(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
 def check_attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, d_model: int, h: int
 ) -> None:
-    """The inputs of multi-head attention: one batch, one value for each key, a mask that fits.
-
-    Raises:
-        UserError: a shape that does not fit, with the shapes of all that disagree.
-    """
+    """The inputs of multi-head attention: one batch, one value for each key, a mask that fits."""
     check_sequence("q", q, d_model)
     if k is not q:
         check_sequence("k", k, d_model)
@@ -273,9 +233,6 @@ def check_text(ids: Tensor, mask: Tensor | None, h: int, query: int | None = Non
 
     Here a mask needs its four axes: one of another library, (batch, key), would be taken for
     (query, key) where the two sizes happen to be equal. `query` is 1 if it must hide padding only.
-
-    Raises:
-        UserError: another dtype or shape.
     """
     check_ids("ids", ids)
     batch, seq_len = ids.shape
@@ -286,11 +243,7 @@ def check_mask(mask: Tensor | None, scores: tuple[int, ...], all_axes: bool = Fa
     """A mask must broadcast to the scores' shape, (batch, h, query, key), by its own axes.
 
     Broadcasting would align the batch axis of a (batch, query, key) mask with the heads,
-    without an error where the two sizes happen to be equal.
-
-    Raises:
-        UserError: it does not broadcast, or it has fewer axes although `all_axes` is set. The
-            message has the mask's shape and the expected one.
+    without an error where the two sizes happen to be equal. With `all_axes` it has all four.
     """
     if mask is None:
         return
@@ -313,11 +266,7 @@ def check_mask(mask: Tensor | None, scores: tuple[int, ...], all_axes: bool = Fa
 
 
 def check_mask_type(mask: Tensor) -> None:
-    """A mask selects keys: it has no gradient and no imaginary part.
-
-    Raises:
-        UserError: it has.
-    """
+    """A mask selects keys: it has no gradient and no imaginary part."""
     if mask.requires_grad or mask.is_complex():
         what = "requires a gradient" if mask.requires_grad else "is complex"
         raise UserError(f"the mask {what}, but it only selects keys; give booleans, True = visible")

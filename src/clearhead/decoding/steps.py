@@ -10,24 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks import (
-    ActivatedFeedForwardBlock,
-    BiasedLayerNormalization,
-    Decoder,
-    DecoderBlock,
-    Encoder,
-    EncoderBlock,
-    FeedForwardBlock,
-    InputEmbeddings,
-    LayerNormalization,
-    LowRankLinear,
-    MultiHeadAttentionBlock,
-    PlainEmbeddings,
-    PostNormResidualConnection,
-    ResidualConnection,
-    look_ahead_mask,
-    padding_mask,
-)
+from clearhead import blocks
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import is_fast
 from clearhead.fast.dropout import CheapDropout
@@ -39,11 +22,12 @@ SELF, CROSS = "self_attention_block", "cross_attention_block"
 # Parts that compute each position from that position alone, and attention, which calls w_k and w_v
 # once each. Whether a method written by a user does so is not known.
 PARTS = (
-    Decoder, DecoderBlock, Encoder, EncoderBlock, MultiHeadAttentionBlock, FeedForwardBlock,
-    ActivatedFeedForwardBlock, ResidualConnection, PostNormResidualConnection, LayerNormalization,
-    BiasedLayerNormalization, InputEmbeddings, PlainEmbeddings, LowRankLinear, CheapDropout,
-    nn.Dropout, nn.Embedding, nn.GELU, nn.Identity, nn.LayerNorm, nn.Linear, nn.ModuleList,
-    nn.ReLU, nn.Sequential, nn.SiLU,
+    blocks.Decoder, blocks.DecoderBlock, blocks.Encoder, blocks.EncoderBlock,
+    blocks.MultiHeadAttentionBlock, blocks.FeedForwardBlock, blocks.ActivatedFeedForwardBlock,
+    blocks.ResidualConnection, blocks.PostNormResidualConnection, blocks.LayerNormalization,
+    blocks.BiasedLayerNormalization, blocks.InputEmbeddings, blocks.PlainEmbeddings,
+    blocks.LowRankLinear, CheapDropout, nn.Dropout, nn.Embedding, nn.GELU, nn.Identity,
+    nn.LayerNorm, nn.Linear, nn.ModuleList, nn.ReLU, nn.Sequential, nn.SiLU,
 )  # fmt: skip
 METHODS = ("forward", "attention", "split_heads", "join_heads", "normalize")
 CACHEABLE = {getattr(part, name, None) for part in PARTS for name in METHODS}
@@ -160,7 +144,7 @@ def with_cache(decoder: Module) -> tuple[Module, Cache]:
     layers = [shallow_copy(layer) for layer in cast(nn.ModuleList, decoder.layers)]
     for layer in layers:
         cache.growing.extend(_remember(layer, SELF, GrowingProjection))
-        if isinstance(layer, DecoderBlock):
+        if isinstance(layer, blocks.DecoderBlock):
             cache.constant.extend(_remember(layer, CROSS, ConstantProjection))
     copied = shallow_copy(decoder)
     copied._modules["layers"] = nn.ModuleList(layers)
@@ -246,7 +230,7 @@ class UncachedSteps:
     def step(self, last: Tensor) -> Tensor:
         """As `Steps.step`."""
         self.written = torch.cat([self.written, last.unsqueeze(1)], dim=1)
-        tgt_mask = look_ahead_mask(self.written.shape[1], last.device)
+        tgt_mask = blocks.look_ahead_mask(self.written.shape[1], last.device)
         hidden = self.model.decode(self.encoder_output, self.src_mask, self.written, tgt_mask)
         return widened(self.model.project(hidden[:, -1:]))[:, 0]
 
@@ -278,7 +262,7 @@ def begin(model: Transformer, src: Tensor) -> Steps:
 
 def read(model: Transformer, src: Tensor) -> tuple[Tensor, Tensor]:
     """(batch, src_len) ids -> encoder output (batch, src_len, d_model) and padding mask."""
-    src_mask = padding_mask(src, model.config.pad_id)
+    src_mask = blocks.padding_mask(src, model.config.pad_id)
     encoder_output = model.encode(src, src_mask)
     check_finite(encoder_output, "the encoder's output")
     return encoder_output, src_mask

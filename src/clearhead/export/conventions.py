@@ -26,6 +26,7 @@ from torch import Tensor
 from clearhead.blocks.normalization import LayerNormalization
 from clearhead.errors import UserError
 from clearhead.models import Transformer
+from clearhead.pretrained.marian import LINEARS, NORMS
 from clearhead.text import Tokenizer
 
 
@@ -65,22 +66,7 @@ def vocabulary_list(tokenizer: Tokenizer, size: int) -> list[str]:
     return known + [f"<unused {i}>" for i in range(len(known), size)]
 
 
-# The name of each sublayer in `transformers`, and ours.
-_LINEARS = {
-    "self_attn.q_proj": "self_attention_block.w_q",
-    "self_attn.k_proj": "self_attention_block.w_k",
-    "self_attn.v_proj": "self_attention_block.w_v",
-    "self_attn.out_proj": "self_attention_block.w_o",
-    "encoder_attn.q_proj": "cross_attention_block.w_q",
-    "encoder_attn.k_proj": "cross_attention_block.w_k",
-    "encoder_attn.v_proj": "cross_attention_block.w_v",
-    "encoder_attn.out_proj": "cross_attention_block.w_o",
-    "fc1": "feed_forward_block.linear_1",
-    "fc2": "feed_forward_block.linear_2",
-}
 _WRITERS = ("out_proj", "fc2")  # their output is added to the residual stream
-_ENCODER_NORMS = ("self_attn_layer_norm", "final_layer_norm")
-_DECODER_NORMS = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
 
 
 def transformers_weights(model: Any) -> Iterator[tuple[str, Tensor]]:
@@ -91,7 +77,7 @@ def transformers_weights(model: Any) -> Iterator[tuple[str, Tensor]]:
     for name in ("model.shared", "lm_head"):
         yield f"{name}.weight", embeddings
     yield "final_logits_bias", weight_and_bias(model.projection_layer.proj)[1].unsqueeze(0)
-    for name, norms in (("encoder", _ENCODER_NORMS), ("decoder", _DECODER_NORMS)):
+    for name, norms in NORMS.items():
         stack = getattr(model, name)
         yield f"model.{name}.embed_tokens.weight", embeddings
         yield f"model.{name}.embed_positions.weight", positions
@@ -104,7 +90,7 @@ def transformers_weights(model: Any) -> Iterator[tuple[str, Tensor]]:
 def _layer(
     prefix: str, block: Any, norms: Sequence[str], order: Tensor
 ) -> Iterator[tuple[str, Tensor]]:
-    for theirs, ours in _LINEARS.items():
+    for theirs, ours in LINEARS.items():
         if theirs.startswith("encoder_attn") and len(norms) == 2:
             continue  # an encoder has no cross-attention
         weight, bias = weight_and_bias(block.get_submodule(ours))

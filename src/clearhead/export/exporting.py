@@ -22,17 +22,15 @@ from clearhead.text import Tokenizer
 
 @dataclass(frozen=True)
 class Target:
-    """One engine.
+    """One engine, and the packages that it needs.
 
-    The module `builder` has `build(model, tokenizer, directory, precision)` and `USAGE`, an
-    example for the README; the module `engine` has `Loaded(directory)`, a `verify.Engine`. The
-    first of `precisions` is the default.
+    Its `module` has `build(model, tokenizer, directory, precision)`, `USAGE`, an example for the
+    README, and `Loaded(directory)`, a `verify.Engine`. The first of `precisions` is the default.
     """
 
     title: str
-    builder: str
+    module: str
     builds_with: tuple[str, ...]
-    engine: str
     runs_with: tuple[str, ...]
     precisions: tuple[str, ...]
 
@@ -42,7 +40,6 @@ TARGETS = {
         "CTranslate2",
         "clearhead.export.ctranslate2",
         ("ctranslate2",),
-        "clearhead.export.ctranslate2",
         ("ctranslate2",),
         ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"),
     ),
@@ -50,7 +47,6 @@ TARGETS = {
         "ONNX",
         "clearhead.export.onnx",
         ("onnx", "onnxscript"),
-        "clearhead.export.onnx",
         ("onnxruntime",),
         ("float32",),
     ),
@@ -58,7 +54,6 @@ TARGETS = {
         "transformers",
         "clearhead.export.huggingface",
         ("transformers",),
-        "clearhead.export.huggingface",
         ("transformers",),
         ("float32", "bfloat16", "float16"),
     ),
@@ -66,22 +61,14 @@ TARGETS = {
 
 
 def find_target(name: str) -> Target:
-    """The target of this name.
-
-    Raises:
-        UserError: there is no such target.
-    """
+    """The target of this name, or a `UserError` where there is none."""
     if name not in TARGETS:
         raise UserError(f"there is no target {name!r}; export to {', '.join(TARGETS)}")
     return TARGETS[name]
 
 
 def check_precision(target: Target, precision: str | None) -> str:
-    """The precision of the stored weights; None means the target's default.
-
-    Raises:
-        UserError: the target does not support it.
-    """
+    """The precision of the stored weights, if the target supports it; None means its default."""
     chosen = precision or target.precisions[0]
     if chosen not in target.precisions:
         raise UserError(
@@ -92,23 +79,15 @@ def check_precision(target: Target, precision: str | None) -> str:
 
 
 def builder_of(target: Target) -> Any:
-    """The module that writes the files of a target.
-
-    Raises:
-        UserError: a package is missing.
-    """
+    """The module that writes the files of a target, if its packages are installed."""
     _require(target.builds_with, f"exporting to {target.title}")
-    return import_module(target.builder)
+    return import_module(target.module)
 
 
 def engine_of(target: Target) -> Any:
-    """The class that loads an export into its engine.
-
-    Raises:
-        UserError: a package is missing.
-    """
+    """The class that loads an export into its engine, if that is installed."""
     _require(target.runs_with, f"running {target.title} exports")
-    return import_module(target.engine).Loaded
+    return import_module(target.module).Loaded
 
 
 def _require(packages: tuple[str, ...], purpose: str) -> None:
@@ -156,16 +135,14 @@ def _write_card(card: Path, title: str, usage: str, directory: Path) -> None:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Suppress warnings and log lines below error level of the exporting libraries."""
-    loggers = [logging.getLogger(name) for name in _VERBOSE]
-    levels = [logger.level for logger in loggers]
+    levels = {logger: logger.level for logger in map(logging.getLogger, _VERBOSE)}
     try:
-        for logger in loggers:
+        for logger in levels:
             logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level in levels.items():
             logger.setLevel(level)
 
 
@@ -174,11 +151,7 @@ DISK_FULL = ("No space left", "File too large", "Disk quota exceeded", "os error
 
 
 def check_free(path: Path) -> None:
-    """Check that nothing would be overwritten; an empty directory is allowed.
-
-    Raises:
-        UserError: the path exists and is not an empty directory.
-    """
+    """Refuse a path that exists, unless it is an empty directory."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise UserError(f"{path} is a file or a link; give the name of a new directory, --output")
     if path.is_dir() and any(path.iterdir()):

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.blocks import padding_mask
-from clearhead.decoding import DecodingOptions, ReadableEngine, decode
-from clearhead.export.verify import Ids
+from clearhead.decoding import ReadableEngine
+from clearhead.export.verify import Ids, translate
 from clearhead.fast import accelerate
 from clearhead.files import atomic_write
 from clearhead.models import Transformer, TransformerConfig
@@ -235,10 +235,7 @@ class Loaded:
 
     def translate(self, sources: Sequence[Ids], beam_size: int, limit: int) -> list[Ids]:
         """As `Engine.translate`."""
-        options = DecodingOptions(
-            beam_size=beam_size, max_length=limit, min_length=0, early_stopping=True
-        )
-        return [best[0].ids for best in decode(self.engine, sources, options)]
+        return translate(self.engine, sources, beam_size, limit)
 
     def greedy_logits(self, sources: Sequence[Ids], limit: int) -> list[tuple[Ids, Tensor]]:
         """As `Engine.greedy_logits`; logits are computed in a second, teacher-forced pass."""

@@ -8,9 +8,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from clearhead import decoding
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.data.grammar import generate
-from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import padded
 from clearhead.errors import UserError
 from clearhead.models import Transformer
@@ -97,12 +97,14 @@ def sentences(model: Transformer, tokenizer: Tokenizer, count: int) -> list[Ids]
     return fitting[:count]
 
 
-def translate(model: Transformer, sources: Sequence[Ids], beam_size: int, limit: int) -> list[Ids]:
+def translate(
+    model: Transformer | decoding.Engine, sources: Sequence[Ids], beam_size: int, limit: int
+) -> list[Ids]:
     """The reference for `Engine.translate`."""
-    options = DecodingOptions(
+    options = decoding.DecodingOptions(
         beam_size=beam_size, max_length=limit, min_length=0, early_stopping=True
     )
-    return [best[0].ids for best in decode(model, sources, options)]
+    return [best[0].ids for best in decoding.decode(model, sources, options)]
 
 
 def _count_same(ours: Sequence[Ids], theirs: Sequence[Ids]) -> int:

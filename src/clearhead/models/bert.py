@@ -10,17 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.blocks import (
-    ACTIVATIONS,
-    Classifier,
-    Encoder,
-    LearnedPositions,
-    MaskedLanguageHead,
-    PlainEmbeddings,
-    Pooler,
-    PostNormResidualConnection,
-    padding_mask,
-)
+from clearhead import blocks
 from clearhead.blocks.checks import check_ids, check_text, outside
 from clearhead.errors import UserError
 from clearhead.models.architecture import tree
@@ -44,9 +34,9 @@ class BertEmbeddings(nn.Module):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.words = PlainEmbeddings(config.d_model, config.vocab_size)
+        self.words = blocks.PlainEmbeddings(config.d_model, config.vocab_size)
         self.segments = nn.Embedding(config.segments, config.d_model)
-        self.positions = LearnedPositions(config.d_model, config.seq_len)
+        self.positions = blocks.LearnedPositions(config.d_model, config.seq_len)
         self.norm = config.norm()
         self.dropout = nn.Dropout(config.dropout)
 
@@ -92,8 +82,10 @@ class Bert(nn.Module):
         check_memory(config)
         self.config = config
         self.embeddings = BertEmbeddings(config)
-        layers = stack(config, lambda: PostNormResidualConnection(config.dropout, config.norm()))
-        self.encoder = Encoder(layers, nn.Identity())  # post-norm: no final norm
+        layers = stack(
+            config, lambda: blocks.PostNormResidualConnection(config.dropout, config.norm())
+        )
+        self.encoder = blocks.Encoder(layers, nn.Identity())  # post-norm: no final norm
         self.heads = self._heads(config)
 
     def forward(
@@ -113,16 +105,16 @@ class Bert(nn.Module):
 
     def _heads(self, config: BertConfig) -> nn.ModuleDict:
         d_model, table = config.d_model, self.embeddings.words.embedding
-        activation = ACTIVATIONS[config.activation]
-        pooler = Pooler(d_model)
+        activation = blocks.ACTIVATIONS[config.activation]
+        pooler = blocks.Pooler(d_model)
         makers = {
             "pooler": lambda: pooler,
-            "masked_lm": lambda: MaskedLanguageHead(table, activation, config.norm()),
-            "next_sentence": lambda: nn.Sequential(pooler, Classifier(d_model, 2, 0.0)),
+            "masked_lm": lambda: blocks.MaskedLanguageHead(table, activation, config.norm()),
+            "next_sentence": lambda: nn.Sequential(pooler, blocks.Classifier(d_model, 2, 0.0)),
             "sequence": lambda: nn.Sequential(
-                pooler, Classifier(d_model, config.labels, config.dropout)
+                pooler, blocks.Classifier(d_model, config.labels, config.dropout)
             ),
-            "token": lambda: Classifier(d_model, config.labels, config.dropout),
+            "token": lambda: blocks.Classifier(d_model, config.labels, config.dropout),
         }
         return choose_heads(config.heads, makers)
 
@@ -159,5 +151,5 @@ class SentenceEmbedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Read, take the mean, bring to length 1."""
-        mask = padding_mask(ids, self.pad_id)
+        mask = blocks.padding_mask(ids, self.pad_id)
         return F.normalize(masked_mean(self.encoder(ids, mask), mask), dim=1)

@@ -6,17 +6,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from clearhead.blocks import (
-    ACTIVATIONS,
-    Classifier,
-    Encoder,
-    MaskedLanguageHead,
-    Pooler,
-    ResidualConnection,
-    RotaryMultiHeadAttentionBlock,
-    RotaryPositions,
-    TokenDropoutEmbeddings,
-)
+from clearhead import blocks
 from clearhead.blocks.checks import check_heads, check_text
 from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
@@ -65,17 +55,20 @@ class Esm(nn.Module):
         super().__init__()
         check_memory(config)
         self.config = config
-        self.embed = TokenDropoutEmbeddings(config.d_model, config.vocab_size, config.mask_id)
+        self.embed = blocks.TokenDropoutEmbeddings(
+            config.d_model, config.vocab_size, config.mask_id
+        )
         check_heads(config.d_model, config.h)
-        rotary = RotaryPositions(config.d_model // config.h, config.rotary_base)  # one for all
+        d_k = config.d_model // config.h
+        rotary = blocks.RotaryPositions(d_k, config.rotary_base)  # one for all layers
         layers = stack(
             config,
-            lambda: ResidualConnection(config.dropout, config.norm()),
-            lambda: RotaryMultiHeadAttentionBlock(
+            lambda: blocks.ResidualConnection(config.dropout, config.norm()),
+            lambda: blocks.RotaryMultiHeadAttentionBlock(
                 config.d_model, config.h, config.attention_dropout, rotary
             ),
         )
-        self.encoder = Encoder(layers, config.norm())
+        self.encoder = blocks.Encoder(layers, config.norm())
         self.heads = self._heads(config)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -100,18 +93,18 @@ class Esm(nn.Module):
 
     def _heads(self, config: EsmConfig) -> nn.ModuleDict:
         d_model, labels = config.d_model, config.labels
-        activation = ACTIVATIONS[config.activation]
+        activation = blocks.ACTIVATIONS[config.activation]
         makers = {
-            "pooler": lambda: Pooler(d_model),
-            "masked_lm": lambda: MaskedLanguageHead(
+            "pooler": lambda: blocks.Pooler(d_model),
+            "masked_lm": lambda: blocks.MaskedLanguageHead(
                 self.embed.embedding, activation, config.norm()
             ),
             "sequence": lambda: nn.Sequential(
                 nn.Dropout(config.dropout),
-                Pooler(d_model),
-                Classifier(d_model, labels, config.dropout),
+                blocks.Pooler(d_model),
+                blocks.Classifier(d_model, labels, config.dropout),
             ),
-            "token": lambda: Classifier(d_model, labels, config.dropout),
+            "token": lambda: blocks.Classifier(d_model, labels, config.dropout),
         }
         return choose_heads(config.heads, makers)
 

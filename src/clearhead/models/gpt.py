@@ -5,15 +5,7 @@ from typing import Self
 
 from torch import Tensor, nn
 
-from clearhead.blocks import (
-    Classifier,
-    Encoder,
-    LearnedPositions,
-    PlainEmbeddings,
-    ResidualConnection,
-    TiedProjection,
-    look_ahead_mask,
-)
+from clearhead import blocks
 from clearhead.blocks.checks import check_text
 from clearhead.blocks.masks import as_boolean
 from clearhead.models.architecture import tree
@@ -62,18 +54,20 @@ class Gpt(nn.Module):
         super().__init__()
         check_memory(config)
         self.config = config
-        self.embed = PlainEmbeddings(config.d_model, config.vocab_size)
-        self.positions = LearnedPositions(config.d_model, config.seq_len, config.embedding_dropout)
-        layers = stack(config, lambda: ResidualConnection(config.dropout, config.norm()))
-        self.decoder = Encoder(layers, config.norm())
-        self.projection_layer = TiedProjection(self.embed.embedding)
-        makers = {"token": lambda: Classifier(config.d_model, config.labels, config.dropout)}
+        self.embed = blocks.PlainEmbeddings(config.d_model, config.vocab_size)
+        self.positions = blocks.LearnedPositions(
+            config.d_model, config.seq_len, config.embedding_dropout
+        )
+        layers = stack(config, lambda: blocks.ResidualConnection(config.dropout, config.norm()))
+        self.decoder = blocks.Encoder(layers, config.norm())
+        self.projection_layer = blocks.TiedProjection(self.embed.embedding)
+        makers = {"token": lambda: blocks.Classifier(config.d_model, config.labels, config.dropout)}
         self.heads = choose_heads(config.heads, makers)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """The last hidden states: position t sees ids 0 … t."""
         check_text(ids, mask, self.config.h)
-        visible = look_ahead_mask(ids.shape[1], ids.device)
+        visible = blocks.look_ahead_mask(ids.shape[1], ids.device)
         if mask is not None:
             visible = visible & as_boolean(mask)
         return self.decoder(self.positions(self.embed(ids)), visible)

@@ -6,19 +6,10 @@ from typing import Literal, NoReturn, Self
 
 from torch import nn
 
-from clearhead.blocks import (
-    ACTIVATIONS,
-    READABLE,
-    ActivatedFeedForwardBlock,
-    BiasedLayerNormalization,
-    HalvedPositionalEncoding,
-    InputEmbeddings,
-    Parts,
-    PlainEmbeddings,
-)
+from clearhead import blocks
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
-from clearhead.models.stack import initialize_normal
+from clearhead.models.stack import check_activation, initialize_normal
 from clearhead.models.transformer import Transformer
 
 
@@ -35,10 +26,7 @@ class MarianConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.activation not in ACTIVATIONS:
-            raise UserError(
-                f"activation={self.activation!r} is not known; give one of {', '.join(ACTIVATIONS)}"
-            )
+        check_activation(self.activation)
 
     @property
     def parameters(self) -> int:
@@ -46,15 +34,15 @@ class MarianConfig(TransformerConfig):
         own = 0 if self.tie_embeddings else self.tgt_vocab_size
         return super().parameters - self.d_model * own
 
-    def parts(self) -> Parts:
+    def parts(self) -> blocks.Parts:
         """Its blocks; those that are not named are the paper's."""
-        activation = ACTIVATIONS[self.activation]
+        activation = blocks.ACTIVATIONS[self.activation]
         return replace(
-            READABLE,
-            embeddings=InputEmbeddings if self.scale_embedding else PlainEmbeddings,
-            positions=HalvedPositionalEncoding,
-            normalization=BiasedLayerNormalization,
-            feed_forward=lambda d_model, d_ff, dropout: ActivatedFeedForwardBlock(
+            blocks.READABLE,
+            embeddings=blocks.InputEmbeddings if self.scale_embedding else blocks.PlainEmbeddings,
+            positions=blocks.HalvedPositionalEncoding,
+            normalization=blocks.BiasedLayerNormalization,
+            feed_forward=lambda d_model, d_ff, dropout: blocks.ActivatedFeedForwardBlock(
                 d_model, d_ff, dropout, activation
             ),
         )

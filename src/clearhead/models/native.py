@@ -15,6 +15,7 @@ from clearhead.models.bert import Bert
 from clearhead.models.esm import Esm
 from clearhead.models.gpt import Gpt
 from clearhead.models.marian import Marian
+from clearhead.models.native_files import sizes_of
 from clearhead.models.stack import StackConfig
 from clearhead.models.transformer import Transformer
 from clearhead.native.model import NativeModel
@@ -72,25 +73,23 @@ Parts = tuple[ModelSizes, Mapping[str, Array], Tables]
 def _translator(model: Transformer) -> Parts:
     config, tensors = model.config, arrays_of(model)
     marian = model if isinstance(model, Marian) else None
-    pre = config.norm == "pre"
-    sizes = ModelSizes(
-        d_model=config.d_model, h=config.h, d_ff=config.d_ff,
-        encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers,
-        src_vocab=config.src_vocab_size, tgt_vocab=config.tgt_vocab_size,
-        src_len=config.src_seq_len, tgt_len=config.tgt_seq_len, cross=True,
-        pre_norm=pre, final_norm=pre, biased_norm=marian is not None,
-        activation=marian.config.activation if marian else "relu",
-        eps=_eps(model), pad_id=config.pad_id, bos_id=config.bos_id, eos_id=config.eos_id,
-    )  # fmt: skip
+    norms = (m for m in model.modules() if isinstance(m, blocks.LayerNormalization))
+    sizes = replace(sizes_of(config), eps=next((norm.eps for norm in norms), 1e-6))
+    if marian:
+        sizes = replace(sizes, biased_norm=True, activation=marian.config.activation)
     scaled = marian is None or marian.config.scale_embedding
     factor = np.float32(config.d_model**0.5 if scaled else 1.0)
     src = tensors["src_embed.embedding.weight"] * factor
     tgt = tensors["tgt_embed.embedding.weight"]
     tied = tgt.ctypes.data == tensors["src_embed.embedding.weight"].ctypes.data
-    tables = Tables(
-        src, src if tied else tgt * factor, _positions(model.src_pos), _positions(model.tgt_pos)
-    )
-    return sizes, tensors | _projection(tensors, "projection_layer.proj"), tables
+    positions = (_array(cast(Tensor, side.pe)[0]) for side in (model.src_pos, model.tgt_pos))
+    tables = Tables(src, src if tied else tgt * factor, *positions)
+    projection = {
+        name.replace("projection_layer.proj", "projection"): array
+        for name, array in tensors.items()
+        if name.startswith("projection_layer.proj.")
+    }
+    return sizes, tensors | projection, tables
 
 
 def _gpt(model: Gpt) -> Parts:
@@ -139,20 +138,6 @@ def _rotary(model: Esm) -> Array:
     position = np.arange(model.config.seq_len, dtype=np.float32)[:, None]
     angle = position * _array(frequencies)
     return np.ascontiguousarray(np.stack([np.cos(angle), np.sin(angle)], axis=1), np.float32)
-
-
-def _projection(tensors: Mapping[str, Array], name: str) -> dict[str, Array]:
-    parts = [part for part in ("weight", "bias") if f"{name}.{part}" in tensors]
-    return {f"projection.{part}": tensors[f"{name}.{part}"] for part in parts}
-
-
-def _positions(module: nn.Module) -> Array:
-    return _array(cast(Tensor, module.pe)[0])
-
-
-def _eps(model: nn.Module) -> float:
-    norms = (m for m in model.modules() if isinstance(m, blocks.LayerNormalization))
-    return next((norm.eps for norm in norms), 1e-6)
 
 
 def _array(tensor: Tensor) -> Array:

@@ -34,12 +34,13 @@ def read_translator(
     _check_names(config, tensors, str(path))
     arrays, tables = _renamed(config, tensors), _tables(config, tensors)
     try:
-        return config, NativeModel(_sizes(config), arrays, tables, int8, kernels)
+        return config, NativeModel(sizes_of(config), arrays, tables, int8, kernels)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 
 
-def _sizes(config: TransformerConfig) -> ModelSizes:
+def sizes_of(config: TransformerConfig) -> ModelSizes:
+    """The sizes of a translator, with the paper's norms and ReLU."""
     return ModelSizes(
         d_model=config.d_model, h=config.h, d_ff=config.d_ff,
         encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers,

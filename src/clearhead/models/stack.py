@@ -6,13 +6,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from clearhead.blocks import (
-    ACTIVATIONS,
-    ActivatedFeedForwardBlock,
-    BiasedLayerNormalization,
-    EncoderBlock,
-    MultiHeadAttentionBlock,
-)
+from clearhead import blocks
 from clearhead.blocks.encoder import MakeResidual
 from clearhead.errors import UserError
 from clearhead.models.config import check_numbers
@@ -47,10 +41,7 @@ class StackConfig:
             if (getattr(self, name, None) or 0) >= self.vocab_size:
                 found = f"{name}={getattr(self, name)} is not in the vocabulary"
                 raise UserError(f"{found}; give an id from 0 to {self.vocab_size - 1}")
-        if self.activation not in ACTIVATIONS:
-            raise UserError(
-                f"activation={self.activation!r} is not known; give one of {', '.join(ACTIVATIONS)}"
-            )
+        check_activation(self.activation)
 
     @property
     def parameters(self) -> int:
@@ -65,16 +56,23 @@ class StackConfig:
 
     def norm(self) -> nn.Module:
         """A norm of this width."""
-        return BiasedLayerNormalization(self.d_model, self.eps)
+        return blocks.BiasedLayerNormalization(self.d_model, self.eps)
 
     def attention(self) -> nn.Module:
         """Attention of this width."""
-        return MultiHeadAttentionBlock(self.d_model, self.h, self.attention_dropout)
+        return blocks.MultiHeadAttentionBlock(self.d_model, self.h, self.attention_dropout)
 
     def feed_forward(self) -> nn.Module:
         """A feed-forward block of this width; dropout is that of its residual connection."""
-        activation = ACTIVATIONS[self.activation]
-        return ActivatedFeedForwardBlock(self.d_model, self.d_ff, 0.0, activation)
+        activation = blocks.ACTIVATIONS[self.activation]
+        return blocks.ActivatedFeedForwardBlock(self.d_model, self.d_ff, 0.0, activation)
+
+
+def check_activation(name: str) -> None:
+    """Refuse the name of an activation function that `ACTIVATIONS` lacks."""
+    if name not in blocks.ACTIVATIONS:
+        known = ", ".join(blocks.ACTIVATIONS)
+        raise UserError(f"activation={name!r} is not known; give one of {known}")
 
 
 def stack(
@@ -85,7 +83,7 @@ def stack(
     """`layers` encoder blocks with these residual connections and attention blocks."""
     make_attention = make_attention or config.attention
     return nn.ModuleList(
-        EncoderBlock(make_attention(), config.feed_forward(), config.dropout, make_residual)
+        blocks.EncoderBlock(make_attention(), config.feed_forward(), config.dropout, make_residual)
         for _ in range(config.layers)
     )
 

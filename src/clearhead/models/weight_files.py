@@ -8,9 +8,9 @@ readers of safetensors ignore it. A file without one is read without a check.
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import safetensors
@@ -20,13 +20,11 @@ from safetensors.numpy import load_file
 from clearhead.errors import UserError
 from clearhead.files import BLOCK, verify_checksum
 
+Tensors = TypeVar("Tensors")
 # First bytes of other files: zip (torch.save), pickle, tar.gz, LFS pointer.
 _FOREIGN = {
     b"PK\x03\x04": "a zip file, as torch.save writes it",
-    b"\x80\x02": "a Python pickle",
-    b"\x80\x03": "a Python pickle",
-    b"\x80\x04": "a Python pickle",
-    b"\x80\x05": "a Python pickle",
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
     b"\x1f\x8b": "a gzip archive",
     b"version https://git-lfs": "a Git LFS pointer, not the weights themselves",
 }
@@ -53,18 +51,33 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     Raises:
         UserError: there is no such file, or it is not a whole safetensors file.
     """
+    return read_checked(path, _load_arrays)
+
+
+def read_checked(path: Path, load: Callable[[Path], Tensors]) -> Tensors:
+    """What `load` reads from a safetensors file, whose kind and checksums are verified.
+
+    Raises:
+        UserError: there is no such file, or it is not a whole safetensors file.
+    """
     refuse_foreign(path)
     try:
-        try:
-            arrays = load_file(path)
-        except TypeError:  # numpy has no bfloat16
-            raw = safetensors.deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
-            arrays = {name: _array(tensor) for name, tensor in raw}
+        tensors = load(path)
     except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise damaged(path, error) from error
+        raise UserError(
+            f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
+        ) from error
     check_checksum(path)
     verify_checksum(path)
-    return arrays
+    return tensors
+
+
+def _load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        return load_file(path)
+    except TypeError:  # numpy has no bfloat16
+        raw = safetensors.deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+        return {name: _array(tensor) for name, tensor in raw}
 
 
 def _array(tensor: Mapping[str, Any]) -> NDArray[Any]:
@@ -110,13 +123,6 @@ def refuse_pickles(directory: Path) -> None:
     raise UserError(
         f"{directory} has its weights in a Python pickle ({pickles[0]}), which can run code and is "
         f"never loaded; expected safetensors: {remedy}"
-    )
-
-
-def damaged(path: Path, error: Exception) -> UserError:
-    """The error for a file that is truncated or not a safetensors file."""
-    return UserError(
-        f"{path} is not a whole safetensors file ({error}); it may be cut short: copy it again"
     )
 
 

@@ -11,19 +11,11 @@ from torch import Tensor, nn
 from clearhead.blocks.variants.low_rank import LowRankLinear
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.fast.dropout import CheapDropout
-from clearhead.files import atomic_save, atomic_write, verify_checksum
+from clearhead.files import atomic_save, atomic_write
+from clearhead.models import weight_files
 from clearhead.models.architecture import Uninitialized
 from clearhead.models.config import Sized, check_file_size
-from clearhead.models.weight_files import (
-    NO_FLOATS,
-    UNSET_CHECKSUM,
-    check_checksum,
-    damaged,
-    foreign,
-    refuse_foreign,
-    refuse_pickles,
-    seal_checksum,
-)
+from clearhead.models.weight_files import NO_FLOATS, read_checked, refuse_pickles
 
 Shapes = dict[str, tuple[int, ...]]
 ADVICE = (
@@ -110,10 +102,10 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
 
     def write(temporary: Path) -> None:
         try:
-            save_file(tensors, temporary, metadata=metadata | UNSET_CHECKSUM)
+            save_file(tensors, temporary, metadata=metadata | weight_files.UNSET_CHECKSUM)
         except safetensors.SafetensorError as error:  # its name for a full disk
             raise OSError(str(error)) from error
-        seal_checksum(temporary)
+        weight_files.seal_checksum(temporary)
 
     atomic_save(path, write)
 
@@ -121,7 +113,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
 def refuse_a_file(directory: Path) -> None:
     """Refuse a file given in place of a model directory, and name its kind."""
     if directory.is_file():
-        what = foreign(directory) or "a file"
+        what = weight_files.foreign(directory) or "a file"
         raise UserError(
             f"{directory} is {what}; expected a model directory, which holds config.json, "
             "model.safetensors and a tokenizer or vocabulary"
@@ -180,14 +172,7 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file, or one line that says what the file is instead."""
-    refuse_foreign(path)
-    try:
-        tensors = load_file(path)
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise damaged(path, error) from error
-    check_checksum(path)
-    verify_checksum(path)
-    return tensors
+    return read_checked(path, load_file)
 
 
 def _check_names(wanted: Shapes, given: Shapes, origin: str, advice: str) -> None:

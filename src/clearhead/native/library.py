@@ -1,4 +1,7 @@
-"""The compiled library and the signatures of its functions."""
+"""The compiled library and the signatures of its functions.
+
+A function that returns an int returns an error code: here it raises a `UserError` instead.
+"""
 
 import ctypes
 from collections.abc import Sequence
@@ -69,10 +72,7 @@ SIGNATURES: dict[str, tuple[object, Sequence[object]]] = {
     "clearhead_kernels": (c_char_p, (c_int,)),
     "clearhead_model_new": (c_void_p, (POINTER(Sizes), c_char_p)),
     "clearhead_model_free": (None, (c_void_p,)),
-    "clearhead_set_linear": (
-        c_int,
-        (c_void_p, c_int, c_int, c_void_p, c_int, c_void_p, c_int, c_int),
-    ),
+    "clearhead_set_linear": (c_int, (c_void_p, c_int, c_int, *(c_void_p, c_int) * 2, c_int)),
     "clearhead_widen": (c_int, (c_void_p,)),
     "clearhead_set_norm": (c_int, (c_void_p, c_int, c_int, c_void_p, c_void_p, c_int)),
     "clearhead_set_tables": (None, (c_void_p,) * 6),
@@ -106,7 +106,16 @@ def library(path: Path = LIBRARY) -> ctypes.CDLL:
     for name, (result, arguments) in SIGNATURES.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, list(arguments)
+        if result is c_int:
+            function.errcheck = _refuse_failure
     return loaded
+
+
+def _refuse_failure(code: int, *_: object) -> int:
+    """Raise what an error code of the library means; called by ctypes with every code."""
+    if code:
+        raise UserError(ERRORS.get(code, f"the native engine failed with code {code}"))
+    return code
 
 
 def address(array: NDArray[np.generic] | None) -> int | None:
@@ -115,9 +124,3 @@ def address(array: NDArray[np.generic] | None) -> int | None:
         return None
     assert array.flags.c_contiguous
     return int(array.ctypes.data)
-
-
-def check(code: int) -> None:
-    """Raise what an error code of the library means."""
-    if code:
-        raise UserError(ERRORS.get(code, f"the native engine failed with code {code}"))

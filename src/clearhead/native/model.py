@@ -1,14 +1,15 @@
 """A model's weights in the layout of the library."""
 
 import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import count, takewhile
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import UserError
-from clearhead.native.library import SIZE_NAMES, Sizes, address, check, library
+from clearhead.native.library import SIZE_NAMES, Sizes, address, library
 from clearhead.native.weights import ACTIVATIONS, ModelSizes, Pair, Tables, Weights
 
 # The matrices of a layer by their numbers in weights.c, and the projections that each is made of.
@@ -71,7 +72,7 @@ class NativeModel:
     def widen(self) -> None:
         """Add float32 weights beside float16 ones; one thread at a time."""
         if not self.int8 and not self.is_wide:
-            check(self.library.clearhead_widen(self.handle))
+            self.library.clearhead_widen(self.handle)
             self.is_wide = True
 
     def __del__(self) -> None:
@@ -89,7 +90,7 @@ class NativeModel:
         """Tokens of a vocabulary need an embedding and positions."""
         sizes = self.sizes
         read = {"src": sizes.src_vocab and sizes.src_len, "tgt": sizes.tgt_vocab and sizes.tgt_len}
-        for side in (side for side, count in read.items() if count):
+        for side in (side for side, positions in read.items() if positions):
             for name in (f"{side}_embedding", f"{side}_positions"):
                 if getattr(tables, name) is None:
                     raise UserError(f"the weights lack {name}; copy the model directory again")
@@ -124,34 +125,19 @@ class NativeModel:
 
     def _set_linear(self, layer: int, which: int, pair: Pair) -> None:
         weight, bias = pair
-        check(
-            self.library.clearhead_set_linear(
-                self.handle,
-                layer,
-                which,
-                address(weight),
-                weight.dtype == np.float16,
-                address(bias),
-                *weight.shape,
-            )
+        half = weight.dtype == np.float16
+        self.library.clearhead_set_linear(
+            self.handle, layer, which, address(weight), half, address(bias), *weight.shape
         )
 
     def _set_norm(self, layer: int, which: int, pair: Pair) -> None:
         alpha, bias = pair
-        check(
-            self.library.clearhead_set_norm(
-                self.handle, layer, which, address(alpha), address(bias), len(alpha)
-            )
+        self.library.clearhead_set_norm(
+            self.handle, layer, which, address(alpha), address(bias), len(alpha)
         )
 
 
 def kernel_names() -> list[str]:
     """The instruction sets that can run here, fastest first."""
-    return list(_kernel_names())
-
-
-def _kernel_names() -> Iterator[str]:
-    number = 0
-    while (name := library().clearhead_kernels(number)) is not None:
-        yield name.decode()
-        number += 1
+    names = (library().clearhead_kernels(number) for number in count())
+    return [name.decode() for name in takewhile(bool, names)]

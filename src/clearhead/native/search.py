@@ -5,13 +5,14 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import UserError
-from clearhead.native.library import Job, Options, address, check
+from clearhead.native.library import Job, Options, address
 from clearhead.native.model import NativeModel
 from clearhead.native.weights import ModelSizes
 
@@ -19,6 +20,7 @@ Integers = NDArray[np.int32]
 SLOTS = 64  # sentences that a thread decodes together
 MOST_BEAMS = 1024
 AT_ONCE = 8  # so few sentences are translated by the calling thread
+MOST = 2**31 - 1  # what an int32 holds
 MOST_BYTES = 1 << 30  # of keys and values in one thread
 
 
@@ -38,21 +40,17 @@ def check_sources(sizes: ModelSizes, sources: Sequence[Sequence[int]]) -> None:
     if not sizes.cross:
         raise UserError("this model has no encoder and reads no source; give a translator")
     for number, source in enumerate(sources):
-        _check(number, source, sizes)
-
-
-def _check(number: int, source: Sequence[int], sizes: ModelSizes) -> None:
-    if not 1 <= len(source) <= sizes.src_len:
-        raise UserError(
-            f"source {number} has {len(source)} tokens, EOS included, but this model reads "
-            f"1 to {sizes.src_len}; split the sentence"
-        )
-    least, most = min(source), max(source)
-    if least < 0 or most >= sizes.src_vocab:
-        raise UserError(
-            f"source {number} has ids from {least} to {most}, but this model's vocabulary has "
-            f"0 to {sizes.src_vocab - 1}; use the tokenizer that belongs to it"
-        )
+        if not 1 <= len(source) <= sizes.src_len:
+            raise UserError(
+                f"source {number} has {len(source)} tokens, EOS included, but this model reads "
+                f"1 to {sizes.src_len}; split the sentence"
+            )
+        least, most = min(source), max(source)
+        if least < 0 or most >= sizes.src_vocab:
+            raise UserError(
+                f"source {number} has ids from {least} to {most}, but this model's vocabulary has "
+                f"0 to {sizes.src_vocab - 1}; use the tokenizer that belongs to it"
+            )
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,10 @@ def search(
     room = max(limits, default=1)
     slots = min(options.sentences, SLOTS, -(-len(sources) // max(1, threads)))
     slots = _slots_that_fit(model, options.beam_size, room, max(1, slots))
+    # No text is longer than an int32.
+    n, least = (min(value, MOST) for value in (options.no_repeat_ngram, options.min_length))
     settings = Options(
-        options.beam_size, options.n_best, *_at_most_int32(options), options.early_stopping,
+        options.beam_size, options.n_best, n, least, options.early_stopping,
         options.scores, slots, options.length_penalty,
     )  # fmt: skip
     found = _room(len(sources), options.n_best, room)
@@ -128,23 +128,20 @@ def _run(model: NativeModel, settings: Options, job: Job, threads: int) -> None:
 
     The calling thread waits, so that Ctrl-C is noticed; a few sentences are not worth a thread.
     """
-
-    def work() -> int:
-        return int(
-            model.library.clearhead_search(model.handle, ctypes.byref(settings), ctypes.byref(job))
-        )
-
+    work = partial(
+        model.library.clearhead_search, model.handle, ctypes.byref(settings), ctypes.byref(job)
+    )
     if threads <= 1 and job.sentences <= AT_ONCE:
-        check(work())
+        work()
         return
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work) for _ in range(threads)]
         try:
-            codes = [future.result() for future in futures]
+            for future in futures:
+                future.result()
         except BaseException:
             job.stop = 1  # the threads look at it after every step
             raise
-    check(max(codes))
 
 
 def _check_limits(model: NativeModel, limits: Sequence[int]) -> None:
@@ -154,12 +151,6 @@ def _check_limits(model: NativeModel, limits: Sequence[int]) -> None:
             f"a length limit of {max(limits) if max(limits) > most else min(limits)} tokens was "
             f"given, but this model writes 1 to {most}; give another max_length"
         )
-
-
-def _at_most_int32(options: SearchOptions) -> tuple[int, int]:
-    """`no_repeat_ngram` and `min_length`; no text is longer than an int32."""
-    largest = 2**31 - 1
-    return min(options.no_repeat_ngram, largest), min(options.min_length, largest)
 
 
 def _room(sentences: int, n_best: int, room: int) -> Found:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import UserError
-from clearhead.native.library import address, check
+from clearhead.native.library import address
 from clearhead.native.model import NativeModel
 from clearhead.native.search import Integers, check_sources, concatenated
 from clearhead.native.weights import Floats
@@ -45,10 +45,9 @@ class Session:
         """The encoder reads source i for slot i."""
         check_sources(self.model.sizes, sources)
         ids, start = concatenated(sources)
-        code = self.model.library.clearhead_session_source(
+        self.model.library.clearhead_session_source(
             self.handle, address(ids), address(start), len(sources)
         )
-        check(code)
         self.source_lengths = {slot: len(source) for slot, source in enumerate(sources)}
 
     def decode(
@@ -68,10 +67,9 @@ class Session:
             )
         if capture is not None:
             self._check_capture(capture, arrays[2])
-        code = self.model.library.clearhead_session_decode(
+        self.model.library.clearhead_session_decode(
             self.handle, len(tokens), *map(address, arrays), address(capture)
         )
-        check(code)
 
     def _check_capture(self, capture: Floats, slots: Integers) -> None:
         sizes, slot = self.model.sizes, int(slots[0]) if len(slots) else 0
@@ -86,31 +84,27 @@ class Session:
     def keep(self, rows: Integers) -> None:
         """Only these rows of the last call, ascending, are projected."""
         rows = int32(rows)
-        check(self.model.library.clearhead_session_keep(self.handle, address(rows), len(rows)))
+        self.model.library.clearhead_session_keep(self.handle, address(rows), len(rows))
 
     def logits(self, rows: int) -> Floats:
         """(rows, vocabulary) scores before the softmax, of the first rows of the last call."""
         logits = np.empty((rows, self.model.vocabulary), np.float32)
-        check(self.model.library.clearhead_session_logits(self.handle, rows, address(logits)))
+        self.model.library.clearhead_session_logits(self.handle, rows, address(logits))
         return logits[:, : self.model.sizes.tgt_vocab]
 
     def likeliest(self, rows: int) -> Integers:
         """(rows,) the token with the largest logit, without storing the others."""
         tokens = np.empty(rows, np.int32)
-        code = self.model.library.clearhead_session_best(
-            self.handle, rows, address(tokens), None, None
-        )
-        check(code)
+        self.model.library.clearhead_session_best(self.handle, rows, address(tokens), None, None)
         return tokens
 
     def log_probabilities(self, wanted: Integers) -> Floats:
         """(rows,) of these tokens, one for each of the first rows of the last call."""
         wanted = int32(wanted)
         tokens, scores = np.empty(len(wanted), np.int32), np.empty(len(wanted), np.float32)
-        code = self.model.library.clearhead_session_best(
+        self.model.library.clearhead_session_best(
             self.handle, len(wanted), *map(address, (tokens, wanted, scores))
         )
-        check(code)
         return scores
 
 
@@ -163,7 +157,7 @@ def hidden_states(model: NativeModel, embedded: Sequence[Floats]) -> list[Floats
     x = np.zeros((int(start[-1]), model.d_model), np.float32)
     for first, text in zip(start, embedded, strict=False):
         x[first : first + len(text), : model.sizes.d_model] = text
-    check(model.library.clearhead_encode(model.handle, address(x), address(start), len(lengths)))
+    model.library.clearhead_encode(model.handle, address(x), address(start), len(lengths))
     return [x[a:b, : model.sizes.d_model] for a, b in pairwise(start)]
 
 

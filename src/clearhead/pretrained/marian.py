@@ -10,29 +10,31 @@ from clearhead.pretrained.table import ONE_BATCH, ONE_ROW, Row, Table, linears, 
 
 _ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _SUBLAYERS = {"self_attn": "self_attention_block", "encoder_attn": "cross_attention_block"}
-_NORMS = {
+# The linear layers of a layer under their names and ours; an encoder has no cross-attention.
+LINEARS = {
+    **{
+        f"{sublayer}.{matrix}": f"{block}.{w}"
+        for sublayer, block in _SUBLAYERS.items()
+        for matrix, w in _ATTENTION.items()
+    },
+    "fc1": "feed_forward_block.linear_1",
+    "fc2": "feed_forward_block.linear_2",
+}
+NORMS = {
     "encoder": ("self_attn_layer_norm", "final_layer_norm"),
     "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
 }
 
 
 def _stack(name: str) -> tuple[Row, ...]:
-    """The layers of the encoder or decoder; the encoder's have no cross-attention."""
+    """The layers of the encoder or decoder."""
     theirs, ours = f"model.{name}.layers.{{n}}", f"{name}.layers.{{n}}"
-    attentions = {
-        f"{theirs}.{sublayer}.{matrix}": f"{ours}.{block}.{w}"
-        for sublayer, block in _SUBLAYERS.items()
-        for matrix, w in _ATTENTION.items()
-    }
-    feed_forward = {
-        f"{theirs}.fc1": f"{ours}.feed_forward_block.linear_1",
-        f"{theirs}.fc2": f"{ours}.feed_forward_block.linear_2",
-    }
+    matrices = {f"{theirs}.{linear}": f"{ours}.{own}" for linear, own in LINEARS.items()}
     residuals = {
         f"{theirs}.{norm}": f"{ours}.residual_connections.{i}.norm"
-        for i, norm in enumerate(_NORMS[name])
+        for i, norm in enumerate(NORMS[name])
     }
-    return *linears(attentions | feed_forward), *norms(residuals)
+    return *linears(matrices), *norms(residuals)
 
 
 _SOURCE, _TARGET = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
