@@ -31,14 +31,10 @@ BLOCK = 1 << 20  # bytes read at a time
 def atomic_write(path: str | Path, content: str | bytes) -> None:
     """Replace `path` by `content` (text is written as UTF-8 with `\\n` line ends)."""
     data = content.encode("utf-8") if isinstance(content, str) else content
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(data)
-
-    atomic_save(path, write)
+    atomic_save(path, lambda temporary: temporary.write_bytes(data))
 
 
-def atomic_save(path: str | Path, write: Callable[[Path], None]) -> None:
+def atomic_save(path: str | Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file, then rename it to `path`, or to where that link leads.
 
     An existing file keeps its permissions; a new one has those that the umask allows.
@@ -105,11 +101,7 @@ def record_checksums(directory: Path, names: Iterable[str]) -> None:
 
 
 def verify_checksum(path: Path) -> None:
-    """Compare a file with its checksum, if it has one.
-
-    Raises:
-        UserError: the file is not what was written, or checksums.json is damaged itself.
-    """
+    """Refuse a file that differs from its checksum, if it has one, or a damaged checksums.json."""
     expected = _checksums(path.parent).get(path.name)
     if expected is None or not path.is_file():
         return
@@ -198,7 +190,7 @@ def _new_file_beside(target: Path) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _write_through(target: Path, write: Callable[[Path], None]) -> None:
+def _write_through(target: Path, write: Callable[[Path], object]) -> None:
     with explained(target), tempfile.TemporaryDirectory() as folder:
         temporary = Path(folder) / "content"
         write(temporary)

@@ -45,22 +45,20 @@ def export(
     threads: Threads = None,
 ) -> None:
     """Export a model to CTranslate2, ONNX Runtime or transformers, and compare both."""
-    from clearhead.export.exporting import check_precision, find_target
+    from clearhead.export import exporting
 
-    target = find_target(to)
-    precision = check_precision(target, precision)
+    target = exporting.find_target(to)
+    precision = exporting.check_precision(target, precision)
     if sentences < 0:
         raise UserError(f"--sentences {sentences} is negative; give 0 or more")
     from clearhead.decoding.precision import use_threads
-    from clearhead.export.exporting import check_free
-    from clearhead.export.exporting import export as write
     from clearhead.translation.loading import SHIPPED, find_model
 
     use_threads(threads)
     source = find_model(model)
     directory = output or Path(f"{(model or SHIPPED).resolve().name}.{to}")
-    check_free(directory)
-    write(source, target, directory, precision)
+    exporting.check_free(directory)
+    exporting.export(source, target, directory, precision)
     size = sum(file.stat().st_size for file in directory.rglob("*")) / 1e6
     print(f"{directory}: {target.title}, {precision}, {size:.1f} MB")
     if sentences:
@@ -68,18 +66,18 @@ def export(
 
 
 def _verify(source: Path, target: "Target", directory: Path, count: int) -> str:
-    from clearhead.export.exporting import engine_of, quiet
+    from clearhead.export import exporting
     from clearhead.export.verify import sentences, verify
     from clearhead.models import Transformer
     from clearhead.text import Tokenizer
 
     try:
-        loaded = engine_of(target)
+        loaded = exporting.engine_of(target)
     except UserError as error:  # the export itself is complete
         return f"not done; {error}"
     model = Transformer.from_pretrained(source)
     sources = sentences(model, Tokenizer.load(source), count)
-    with quiet():
+    with exporting.quiet():
         return str(verify(model, loaded(directory), sources))
 
 

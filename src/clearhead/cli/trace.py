@@ -75,14 +75,16 @@ def trace(
     """Show the shape of every tensor: for TEXT in a model, or for a model of given sizes."""
     sizes = {"d_model": d_model, "h": heads, "d_ff": d_ff, "layers": layers, "vocab": vocab}
     chosen = {name: value for name, value in sizes.items() if value is not None}
-    lengths = [batch, src_len, tgt_len]
-    _check(text, target, model, size, bool(chosen), any(n is not None for n in lengths))
+    _check(text, target, model, size, bool(chosen), bool(batch or src_len or tgt_len))
     kind = _format(format, output)
-    words = ""
+    from clearhead.explain.tracer.examples import trace_sizes, trace_text
+    from clearhead.translation.loading import find_model
+
     if text is not None:
-        found, words = _of_text(model, text, target)
+        found, words = trace_text(find_model(model), text, target)
     else:
-        found = _of_sizes(_config(model, size, chosen, lengths), lengths)
+        config = _config(model, size, chosen, max(src_len or 0, tgt_len or 0))
+        found, words = trace_sizes(config, batch or 2, src_len or 10, tgt_len or 7), ""
     _write(found, words, kind, output)
 
 
@@ -116,9 +118,9 @@ def _format(format: Kind | None, output: Path | None) -> Kind:
 
 
 def _config(
-    model: Path | None, size: str | None, chosen: dict[str, int], lengths: list[int | None]
+    model: Path | None, size: str | None, chosen: dict[str, int], longest: int
 ) -> "TransformerConfig":
-    """The sizes of a model directory, or a preset with changes."""
+    """The sizes of a model directory, or a preset with changes and positions for `longest`."""
     from dataclasses import replace
 
     from clearhead.models import TransformerConfig
@@ -129,22 +131,8 @@ def _config(
     config = TransformerConfig.preset(size or "base", chosen.pop("vocab", 37_000))
     if layers := chosen.pop("layers", None):
         config = replace(config, encoder_layers=layers, decoder_layers=layers)
-    longest = max(config.src_seq_len, *(n or 0 for n in lengths[1:]))
+    longest = max(config.src_seq_len, longest)
     return replace(config, src_seq_len=longest, tgt_seq_len=longest, **chosen)  # type: ignore[arg-type]
-
-
-def _of_sizes(config: "TransformerConfig", lengths: list[int | None]) -> "Trace":
-    from clearhead.explain.tracer.examples import trace_sizes
-
-    batch, src_len, tgt_len = (n or usual for n, usual in zip(lengths, (2, 10, 7), strict=True))
-    return trace_sizes(config, batch, src_len, tgt_len)
-
-
-def _of_text(model: Path | None, text: str, target: str | None) -> "tuple[Trace, str]":
-    from clearhead.explain.tracer.examples import trace_text
-    from clearhead.translation.loading import find_model
-
-    return trace_text(find_model(model), text, target)
 
 
 def _write(found: "Trace", words: str, kind: Kind, output: Path | None) -> None:

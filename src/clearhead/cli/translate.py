@@ -5,20 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from clearhead.cli.options import (
-    BatchTokens,
-    BeamSize,
-    CheckCopies,
-    Device,
-    Engine,
-    Ensemble,
-    LengthPenalty,
-    Model,
-    Output,
-    Precision,
-    Quiet,
-    Threads,
-)
+from clearhead.cli import options
 from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 
@@ -89,29 +76,29 @@ def translate(
     context: typer.Context,
     text: Texts = None,
     input: Input = None,
-    output: Output = None,
-    model: Model = None,
-    beam_size: BeamSize = 4,
-    length_penalty: LengthPenalty = 1.0,
+    output: options.Output = None,
+    model: options.Model = None,
+    beam_size: options.BeamSize = 4,
+    length_penalty: options.LengthPenalty = 1.0,
     n_best: NBest = 1,
     format: Format = "text",
     scores: Scores = False,
     mark_doubt: MarkDoubt = False,
-    check_copies: CheckCopies = None,
+    check_copies: options.CheckCopies = None,
     alignments: Alignments = False,
     alignment_layer: AlignmentLayer = None,
-    batch_tokens: BatchTokens = 8192,
+    batch_tokens: options.BatchTokens = 8192,
     no_repeat_ngram: NoRepeat = 0,
     max_length: MaxLength = None,
     split: Split = True,
     long_input: LongInput = "split",
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: Precision = "float32",
-    engine: Engine = "auto",
-    ensemble: Ensemble = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
+    precision: options.Precision = "float32",
+    engine: options.Engine = "auto",
+    ensemble: options.Ensemble = None,
     with_blocks: With = None,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Translate English into French, or the languages of --model; blank lines stay blank."""
     _check(text, input, output, None if alignments else alignment_layer)
@@ -120,7 +107,7 @@ def translate(
     from clearhead.translation import DecodingOptions, Translator
     from clearhead.translation.lines import Shown, Writer, windows
 
-    options = DecodingOptions(
+    search = DecodingOptions(
         beam_size=beam_size,
         length_penalty=length_penalty,
         n_best=n_best,
@@ -133,7 +120,7 @@ def translate(
         if with_blocks:
             from clearhead.learn.swap import write_both
 
-            pour(write_both(with_blocks, text_chunks(text, input, HINT), model, options), output)
+            pour(write_both(with_blocks, text_chunks(text, input, HINT), model, search), output)
             return
         translator = Translator.from_pretrained(
             model,
@@ -148,7 +135,7 @@ def translate(
         if check_copies is not None:
             translator.check_copies = check_copies
         shown = Shown(scores, alignments, mark_doubt)
-        write = Writer(translator, options, format, shown, alignment_layer)
+        write = Writer(translator, search, format, shown, alignment_layer)
         pour(map(write, windows(text_chunks(text, input, HINT))), output)
 
 

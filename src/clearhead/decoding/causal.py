@@ -13,17 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from clearhead.decoding import steps
 from clearhead.decoding.precision import Precision, in_precision
-from clearhead.decoding.steps import (
-    ContinuedPositions,
-    has_hooks,
-    method,
-    report_no_cache,
-    shallow_copy,
-    uncacheable_part,
-    widened,
-    with_cache,
-)
 from clearhead.models import Gpt, GptConfig
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel
@@ -68,10 +59,11 @@ class CausalEngine:
 
 def begin(model: Gpt) -> CausalSteps:
     """With a cache, if all parts of the model are known to allow it."""
-    part = uncacheable_part(model.decoder, model.embed, model.positions)
-    if part is None and method(model, "forward") is Gpt.forward and not has_hooks(model):
+    part = steps.uncacheable_part(model.decoder, model.embed, model.positions)
+    own_forward = steps.method(model, "forward") is not Gpt.forward
+    if part is None and not own_forward and not steps.has_hooks(model):
         return CachedCausalSteps(model)
-    report_no_cache(type(part or model).__name__)
+    steps.report_no_cache(type(part or model).__name__)
     return UncachedCausalSteps(model)
 
 
@@ -83,14 +75,14 @@ class CachedCausalSteps:
     """
 
     def __init__(self, model: Gpt) -> None:
-        self.model = shallow_copy(model)
-        self.model.decoder, self.cache = with_cache(model.decoder)
-        self.model.positions = cast(Any, ContinuedPositions(model.positions))
+        self.model = steps.shallow_copy(model)
+        self.model.decoder, self.cache = steps.with_cache(model.decoder)
+        self.model.positions = cast(Any, steps.ContinuedPositions(model.positions))
 
     def step(self, ids: Tensor) -> Tensor:
         """As `CausalSteps.step`; the first step may have many new ids, the others have one."""
         hidden = self.model(ids)  # (rows, new, d_model)
-        return widened(self.model.logits(hidden[:, -1]))
+        return steps.widened(self.model.logits(hidden[:, -1]))
 
     def keep(self, rows: Tensor) -> None:
         """As `CausalSteps.keep`."""
@@ -107,7 +99,7 @@ class UncachedCausalSteps:
     def step(self, ids: Tensor) -> Tensor:
         """As `CausalSteps.step`."""
         self.ids = ids if self.ids is None else torch.cat([self.ids, ids], dim=1)
-        return widened(self.model.logits(self.model(self.ids)[:, -1]))
+        return steps.widened(self.model.logits(self.model(self.ids)[:, -1]))
 
     def keep(self, rows: Tensor) -> None:
         """As `CausalSteps.keep`."""

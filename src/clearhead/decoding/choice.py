@@ -82,11 +82,7 @@ class Request:
 
 
 def check_threads(threads: int) -> None:
-    """Refuse a number of threads that no machine has.
-
-    Raises:
-        UserError: it is not between 1 and MOST_THREADS.
-    """
+    """Refuse a number of threads that is not between 1 and MOST_THREADS."""
     if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
         raise UserError(f"threads={threads!r} is not a number of cores; give 1 to {MOST_THREADS}")
 

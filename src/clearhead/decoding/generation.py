@@ -191,8 +191,7 @@ def generate(
             eval_mode.enter_context(in_eval_mode(one))
         for group in batches_by_tokens(lengths, batch_sentences=rows):
             own = [prompts[i] for i in group], options, [own_seeds[i] for i in group]
-            for i, continuation in zip(group, _continue(engine, *own), strict=True):
-                found[i] = continuation
+            found |= zip(group, _continue(engine, *own), strict=True)
     return [found[i] for i in range(len(prompts))]
 
 

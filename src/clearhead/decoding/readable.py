@@ -56,7 +56,7 @@ class ReadableEngine:
         """
         options = options or DecodingOptions()
         sources = check_sources(sources, self.config.src_seq_len)
-        found: list[list[Hypothesis]] = [[] for _ in sources]
+        found: dict[int, list[Hypothesis]] = {}
         lengths = [len(source) for source in sources]
         budget = options.batch_tokens // options.beam_size
         with torch.inference_mode(), ExitStack() as eval_mode:
@@ -64,9 +64,8 @@ class ReadableEngine:
                 eval_mode.enter_context(in_eval_mode(model))
             for batch in batches_by_tokens(lengths, budget, options.batch_sentences):
                 hypotheses = self._decode_batch([sources[i] for i in batch], options)
-                for i, best in zip(batch, hypotheses, strict=True):
-                    found[i] = best
-        return found
+                found |= zip(batch, hypotheses, strict=True)
+        return [found[i] for i in range(len(sources))]
 
     def _decode_batch(
         self, sources: Sequence[Sequence[int]], options: DecodingOptions

@@ -269,11 +269,7 @@ def read(model: Transformer, src: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def check_finite(x: Tensor, name: str) -> None:
-    """Refuse to decode with damaged weights.
-
-    Raises:
-        UserError: an element is NaN or infinite.
-    """
+    """Refuse to decode with damaged weights: an element is NaN or infinite."""
     if not x.isfinite().all():
         raise UserError(
             f"{name} is not finite: the model's weights are damaged or its training diverged; "

@@ -75,23 +75,8 @@ def is_fast(operation: object) -> bool:
     return getattr(operation, "func", operation) in (kernel_attention, fused_normalize)
 
 
-class LeafOperation(NamedTuple):
-    """One operation, replaced in one module at a time."""
-
-    called_by: Callable[[nn.Module], bool]  # only the library's own classes, no subclasses
-    replace: Callable[[Any], None]
-
-
-def _has_attention(module: nn.Module) -> bool:
-    return type(module) in (MultiHeadAttentionBlock, RotaryMultiHeadAttentionBlock)
-
-
 def _replace_attention(block: Any) -> None:
     block.attention = partial(kernel_attention, block)
-
-
-def _has_dropout(module: nn.Module) -> bool:
-    return any(type(child) is nn.Dropout for child in module.children())
 
 
 def _replace_dropout(module: nn.Module) -> None:
@@ -100,18 +85,27 @@ def _replace_dropout(module: nn.Module) -> None:
             setattr(module, name, CheapDropout(child.p).train(child.training))
 
 
-def _has_normalize(module: nn.Module) -> bool:
-    return type(module) is LayerNormalization
-
-
 def _replace_normalize(norm: Any) -> None:
     norm.normalize = fused_normalize
 
 
+class LeafOperation(NamedTuple):
+    """One operation, replaced in one module at a time."""
+
+    called_by: Callable[[nn.Module], bool]  # only the library's own classes, no subclasses
+    replace: Callable[[Any], None]
+
+
+ATTENTIONS = (MultiHeadAttentionBlock, RotaryMultiHeadAttentionBlock)
 LEAF_OPERATIONS = {
-    "attention": LeafOperation(_has_attention, _replace_attention),
-    "dropout": LeafOperation(_has_dropout, _replace_dropout),
-    "normalization": LeafOperation(_has_normalize, _replace_normalize),
+    "attention": LeafOperation(lambda module: type(module) in ATTENTIONS, _replace_attention),
+    "dropout": LeafOperation(
+        lambda module: any(type(child) is nn.Dropout for child in module.children()),
+        _replace_dropout,
+    ),
+    "normalization": LeafOperation(
+        lambda module: type(module) is LayerNormalization, _replace_normalize
+    ),
 }
 # A GPU draws random numbers fast by itself, and has one kernel for attention.
 ON_CPU = frozenset({"dropout", "normalization"})

@@ -53,7 +53,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         exact = torch.float64 if hidden.dtype == torch.float64 else torch.float32
-        vocabulary = mean_of(weight, bias, exact)
+        vocabulary = Mean(weight.mean(0, dtype=exact), bias.mean(dtype=exact))
         loss = nll = torch.zeros((), dtype=exact, device=hidden.device)
         grads = Gradients(len(weight), exact) if any(ctx.needs_input_grad) else None
         rows = max(1, CHUNK // len(weight))
@@ -76,15 +76,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
 
 class Mean(NamedTuple):
-    """The average row of the projection, for the uniform part of the smoothed target."""
+    """Averages over the vocabulary, for the uniform part of the smoothed target."""
 
-    row: Tensor  # (d_model,)
+    row: Tensor  # (d_model,), of the projection's weight
     bias: Tensor  # ()
-
-
-def mean_of(weight: Tensor, bias: Tensor, exact: torch.dtype) -> Mean:
-    """(vocab, d_model), (vocab,) -> their averages over the vocabulary."""
-    return Mean(weight.mean(0, dtype=exact), bias.mean(dtype=exact))
 
 
 def _softmax(

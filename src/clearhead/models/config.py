@@ -75,11 +75,7 @@ def check_numbers(config: Any) -> None:
 
 
 def check_memory(config: Sized) -> None:
-    """Refuse a model that does not fit into this machine's memory, before anything is allocated.
-
-    Raises:
-        UserError: with the size of the model and of the memory.
-    """
+    """Refuse a model that does not fit into this machine's memory, before anything is allocated."""
     needed, present = 4 * (config.parameters + config.tables), physical_memory()
     if needed > present:
         raise UserError(
@@ -89,11 +85,7 @@ def check_memory(config: Sized) -> None:
 
 
 def check_file_size(config: Sized, size: int, origin: str) -> None:
-    """Refuse weights that are far too few for a configuration, before the model is built.
-
-    Raises:
-        UserError: the file has less than a byte for each parameter.
-    """
+    """Refuse a file with less than a byte for each parameter, before the model is built."""
     if config.parameters > max(size, SMALL):
         raise UserError(
             f"{origin} has {size:,} bytes and config.json says {config.parameters:,} parameters; "

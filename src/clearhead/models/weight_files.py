@@ -92,11 +92,7 @@ def _array(tensor: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a file that cannot be weights, and name its kind.
-
-    Raises:
-        UserError: it cannot be read or is of a kind that is never loaded.
-    """
+    """Refuse a file that cannot be read or is of a kind that is never loaded, and name that."""
     if what := foreign(path):
         raise UserError(
             f"{path} is {what}; expected safetensors (pickles can run code and are never "
@@ -157,11 +153,7 @@ def seal_checksum(path: Path) -> None:
 
 
 def check_checksum(path: Path) -> None:
-    """Compare a file with its checksum, if it has one.
-
-    Raises:
-        UserError: the file is not what was written.
-    """
+    """Refuse a file that differs from its checksum, if it has one."""
     with path.open("rb") as file:
         header = _header(file)
         position = _find(header)

@@ -155,9 +155,6 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
     """Refuse weights with NaN or infinity, and integer (quantized) weights.
 
     The former give NaN for every text; the scale of the latter is not in the file.
-
-    Raises:
-        UserError: names the first such tensor.
     """
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():

@@ -32,11 +32,7 @@ def concatenated(sources: Sequence[Sequence[int]]) -> tuple[Integers, NDArray[np
 
 
 def check_sources(sizes: ModelSizes, sources: Sequence[Sequence[int]]) -> None:
-    """Refuse what the model cannot read.
-
-    Raises:
-        UserError: a source is empty or too long, or an id is not in the vocabulary.
-    """
+    """Refuse a source that is empty or too long, or has an id outside the vocabulary."""
     if not sizes.cross:
         raise UserError("this model has no encoder and reads no source; give a translator")
     for number, source in enumerate(sources):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from clearhead.errors import UserError
 from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextPipeline
+from clearhead.text.esm_alphabet import EsmAlphabet
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.inputs import check_texts, texts_of
 from clearhead.text.word_labels import Place
@@ -116,13 +117,6 @@ def _texts_and_pairs(inputs: Any) -> list[str | Pair]:
     return every
 
 
-class PlacingTokenizer(Protocol):
-    """A tokenizer that returns the span of each token."""
-
-    def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
-        """The ids of a text, and the span of each."""
-
-
 class Tagged(NamedTuple):
     """A token or a word: its label, probability and span."""
 
@@ -166,7 +160,7 @@ class TokenClassificationPipeline(TextPipeline):
                 f"{', '.join(STRATEGIES)}"
             )
         texts = texts_of(inputs)
-        tokenizer = cast(PlacingTokenizer, self.reader.tokenizer)
+        tokenizer = cast(EsmAlphabet | FastTokenizer, self.reader.tokenizer)
         positions = Positions(self.reader.model.config.seq_len, self.truncate or truncation)
         placed = [
             (positions.fit(ids, str(n)), positions.same_part(places))

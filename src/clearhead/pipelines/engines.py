@@ -3,13 +3,12 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request, log_native, log_readable
 from clearhead.decoding.precision import Precision, readable_precision, use_threads
@@ -25,16 +24,6 @@ from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.device_settings import choose_device
 
-
-@dataclass(frozen=True)
-class ChosenEngine:
-    """`native`, with a number of threads; or the readable engine, with a precision."""
-
-    native: bool
-    precision: Precision
-    threads: int = 1
-
-
 # model_type of a config.json -> what the model does, and the commands for it
 KINDS = {
     "clearhead-transformer": ("translates", "`clearhead translate`"),
@@ -46,10 +35,9 @@ KINDS = {
 
 
 def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str) -> None:
-    """Check that the model in a directory is of a `wanted` kind.
+    """Refuse a directory whose model is of no `wanted` kind.
 
-    Raises:
-        UserError: it is not; the message says what it `fails` to do, and names the command for it.
+    The message says what it `fails` to do, what is `needed`, and names the command for it.
     """
     path = directory / CONFIG
     raw = read_json(path)
@@ -64,17 +52,20 @@ def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str
 
 
 class PretrainedReader(ABC):
-    """A model with its tokenizer, and the engine that computes it.
+    """A model with its tokenizer, computed by the native engine if that supports the model.
 
     `kinds` are the values of model_type that it can use, `fails` and `needed` explain in an error
     why another kind is refused.
+
+    Raises:
+        UserError: the precision is unknown or not available on the model's device, or the native
+            engine was requested and does not support the model.
     """
 
     kinds: ClassVar[Collection[str]]
     fails: ClassVar[str]
     needed: ClassVar[str]
 
-    @abstractmethod
     def __init__(
         self,
         model: Any,
@@ -82,7 +73,25 @@ class PretrainedReader(ABC):
         precision: AnyPrecision = "float32",
         engine: EngineName = "auto",
         threads: int | None = None,
-    ) -> None: ...
+    ) -> None:
+        request = Request(engine, "auto", precision, threads)
+        self.model, self.tokenizer = model.eval(), tokenizer
+        if reason := request.not_native() or request.refused(unsupported(model)):
+            own = readable_precision(request.precision, next(model.parameters()).device)
+            log_readable(own, reason)
+            self.use_readable(own)
+        else:
+            cores = threads or default_threads()
+            log_native(request, cores)
+            self.use_native(request.int8, cores)
+
+    @abstractmethod
+    def use_readable(self, precision: Precision) -> None:
+        """Let the model's own blocks compute."""
+
+    @abstractmethod
+    def use_native(self, int8: bool, threads: int) -> None:
+        """Let the native engine compute."""
 
     @classmethod
     def from_pretrained(
@@ -108,23 +117,6 @@ class PretrainedReader(ABC):
         if where.type != "cpu":
             model = accelerate(model, operations_for(where)).to(where)
         return cls(model, tokenizer, precision, engine, threads)
-
-
-def choose_engine(model: nn.Module, request: Request) -> ChosenEngine:
-    """The native engine if it supports this model, otherwise the readable one; logs which.
-
-    Raises:
-        UserError: the native engine was requested and does not support the model.
-    """
-    reason = request.not_native() or request.refused(unsupported(model))
-    if reason:
-        device = next(model.parameters()).device
-        precision = readable_precision(request.precision, device)
-        log_readable(precision, reason)
-        return ChosenEngine(False, precision)
-    threads = request.threads or default_threads()
-    log_native(request, threads)
-    return ChosenEngine(True, "int8" if request.int8 else "float32", threads)
 
 
 logger = logging.getLogger(__name__)

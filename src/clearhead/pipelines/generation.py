@@ -45,14 +45,11 @@ class GenerationConfig:
     @property
     def options(self) -> SamplingOptions:
         """As our own options."""
+        temperature = self.temperature if self.do_sample else 0.0
         return SamplingOptions(
-            max_new_tokens=self.max_new_tokens,
-            temperature=self.temperature if self.do_sample else 0.0,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            min_p=self.min_p,
-            repetition_penalty=self.repetition_penalty,
-        )
+            self.max_new_tokens, temperature, self.top_k, self.top_p, self.min_p,
+            self.repetition_penalty,
+        )  # fmt: skip
 
 
 class TextGenerationPipeline(ModelPipeline):
@@ -95,9 +92,7 @@ class TextGenerationPipeline(ModelPipeline):
             "top_p": top_p,
             "num_return_sequences": num_return_sequences,
         }
-        changes: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
+        changes: Any = {name: value for name, value in given.items() if value is not None}
         config = replace(generation_config or GenerationConfig(), **changes)
         texts = texts_of(text_inputs)
         answers = self._answers(texts, config)

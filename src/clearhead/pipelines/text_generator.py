@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearhead.decoding.causal import CausalEngine, native_causal_engine
-from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import ROWS, Ending, Writing
+from clearhead.decoding.precision import Precision
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.pipelines.engines import PretrainedReader, choose_engine
+from clearhead.pipelines.engines import PretrainedReader
 from clearhead.text import PretrainedTokenizer
 
 logger = logging.getLogger(__name__)
@@ -152,16 +152,15 @@ class TextGenerator(PretrainedReader):
 
     kinds, fails, needed = ("gpt2",), "cannot continue a text", "generate needs a GPT-2"
 
-    def __init__(
-        self,
-        model: Gpt,
-        tokenizer: PretrainedTokenizer,
-        precision: AnyPrecision = "float32",
-        engine: EngineName = "auto",
-        threads: int | None = None,
-    ) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.engine = causal_engine_for(model, Request(engine, "auto", precision, threads))
+    model: Gpt
+
+    def use_readable(self, precision: Precision) -> None:
+        """As `PretrainedReader.use_readable`."""
+        self.engine = CausalEngine.of(self.model, precision)
+
+    def use_native(self, int8: bool, threads: int) -> None:
+        """As `PretrainedReader.use_native`."""
+        self.engine = native_causal_engine(self.model, int8, threads)
 
     def stream(
         self,
@@ -199,8 +198,7 @@ class TextGenerator(PretrainedReader):
         lengths = [len(self.encode(prompt)) for prompt in prompts]
         for group in batches_by_tokens(lengths, batch_sentences=rows):
             texts, own = [prompts[i] for i in group], [seeds[i] for i in group]
-            for i, generated in zip(group, self._together(texts, options, stop, own), strict=True):
-                found[i] = generated
+            found |= zip(group, self._together(texts, options, stop, own), strict=True)
         self.warn_of_positions(generated.ending for generated in found.values())
         return [found[i] for i in range(len(prompts))]
 
@@ -271,15 +269,3 @@ class TextGenerator(PretrainedReader):
                 "%d of %d texts ended where the model's %d positions end, before max_new_tokens",
                 full, count.total(), self.model.config.seq_len,
             )  # fmt: skip
-
-
-def causal_engine_for(model: Gpt, request: Request) -> CausalEngine:
-    """The native engine if it supports this model, otherwise the readable one.
-
-    Raises:
-        UserError: the native engine was requested and does not support the model.
-    """
-    chosen = choose_engine(model, request)
-    if chosen.native:
-        return native_causal_engine(model, request.int8, chosen.threads)
-    return CausalEngine.of(model, chosen.precision)

@@ -8,63 +8,42 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from clearhead.decoding.choice import AnyPrecision, EngineName, Request
-from clearhead.decoding.precision import in_precision
+from clearhead.decoding.precision import Precision, in_precision
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
-from clearhead.pipelines.engines import (
-    Block,
-    EncoderModel,
-    NativeEncoder,
-    PretrainedReader,
-    Text,
-    choose_engine,
-    encode,
-)
+from clearhead.pipelines import engines
 from clearhead.pipelines.factory import ModelPipeline
-from clearhead.text import PretrainedTokenizer
 
 # Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
 BATCH_TOKENS_ON_CPU, BATCH_TOKENS_ON_GPU = 1024, 16384
 FEW_TOKENS = 64  # fewer are not worth another core
 
 Result = TypeVar("Result")
-Encode = Callable[[Sequence[Text]], Iterator[Block]]
+Encode = Callable[[Sequence[engines.Text]], Iterator[engines.Block]]
 # (texts, length) ids and (texts, length, d_model) hidden states -> a result for every text
 Take = Callable[[Tensor, Tensor], Sequence[Result]]
 
 
-class TextModel(PretrainedReader):
+class TextModel(engines.PretrainedReader):
     """The common part of fill-mask, embedding and classification.
 
     Texts are processed in batches of similar length; the results are in the order of the texts.
     The result of a text does not depend on the other texts, except for rounding.
-
-    Raises:
-        UserError: the precision is unknown or not available on the model's device.
     """
 
     kinds, fails, needed = ("bert", "esm"), "is no encoder", "this needs a BERT or an ESM-2"
 
-    def __init__(
-        self,
-        model: EncoderModel,
-        tokenizer: PretrainedTokenizer,
-        precision: AnyPrecision = "float32",
-        engine: EngineName = "auto",
-        threads: int | None = None,
-    ) -> None:
-        self.device = next(model.parameters()).device
-        request = Request(engine, "auto", precision, threads)
-        chosen = choose_engine(model, request)
-        self.threads = chosen.threads
-        self.encode: Encode
-        if chosen.native:
-            self.encode = NativeEncoder(model.eval(), request.int8)
-        else:
-            model = in_precision(model, chosen.precision)
-            self.encode = partial(encode, model)
-        self.model, self.tokenizer = model.eval(), tokenizer
+    model: engines.EncoderModel
+    encode: Encode
+
+    def use_readable(self, precision: Precision) -> None:
+        """As `PretrainedReader.use_readable`."""
+        self.model, self.threads = in_precision(self.model, precision), 1
+        self.encode = partial(engines.encode, self.model)
+
+    def use_native(self, int8: bool, threads: int) -> None:
+        """As `PretrainedReader.use_native`."""
+        self.encode, self.threads = engines.NativeEncoder(self.model, int8), threads
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -87,10 +66,11 @@ class TextModel(PretrainedReader):
         head: Callable[[Tensor], Tensor] = self.model.heads[name]
         return head
 
-    def read(self, texts: Sequence[Text], take: Take[Result]) -> list[Result]:
+    def read(self, texts: Sequence[engines.Text], take: Take[Result]) -> list[Result]:
         """The result of every text, in order."""
         lengths = [len(text.ids) for text in texts]
-        budget = BATCH_TOKENS_ON_CPU if self.device.type == "cpu" else BATCH_TOKENS_ON_GPU
+        device = next(self.model.parameters()).device
+        budget = BATCH_TOKENS_ON_CPU if device.type == "cpu" else BATCH_TOKENS_ON_GPU
         budget = min(budget, max(FEW_TOKENS, -(-sum(lengths) // self.threads)))
         batches = list(batches_by_tokens(lengths, budget))
 

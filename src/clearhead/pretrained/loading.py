@@ -107,11 +107,7 @@ def load(
 
 
 def check_together(model: nn.Module, tokenizer: PretrainedTokenizer, origin: str) -> None:
-    """Check that vocabulary size and special tokens of model and tokenizer agree.
-
-    Raises:
-        UserError: they do not.
-    """
+    """Refuse a tokenizer whose vocabulary size or special tokens are not the model's."""
     config: Any = model.config
     rows = getattr(config, "vocab_size", None) or config.src_vocab_size
     if not 0 <= rows - tokenizer.vocab_size <= SPARE_ROWS:
