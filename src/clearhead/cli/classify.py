@@ -61,10 +61,11 @@ def classify(
         reader = TextModel.from_pretrained(model, device, threads, engine=engine)
         tags = "token" in reader.model.heads
         answer = _tagger(reader, words, truncate) if tags else _classifier(reader, top_k, truncate)
-        show = _json if format == "jsonl" else _columns
+        as_json = format == "jsonl"
         for chunk in _chunks(text, input):
-            for line in show(answer(chunk), tags):
-                print(line, flush=True)
+            for found in answer(chunk):
+                shown = json.dumps(found, ensure_ascii=False) if as_json else _columns(found, tags)
+                print(shown, flush=True)
 
 
 def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
@@ -89,17 +90,13 @@ def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
         yield chunk
 
 
-def _json(answers: list[list[dict[str, Any]]], tags: bool) -> Iterator[str]:
-    yield from (json.dumps(answer, ensure_ascii=False) for answer in answers)
-
-
-def _columns(answers: list[list[dict[str, Any]]], tags: bool) -> Iterator[str]:
+def _columns(answer: list[dict[str, Any]], tags: bool) -> str:
     """A text's labels on one line; a tagger's words one a line, with an empty line after a text."""
-    for answer in answers:
-        if not tags:
-            yield "\t".join(f"{one['label']}\t{one['score']:.4f}" for one in answer)
-            continue
-        for one in answer:
-            label = one.get("entity_group", one.get("entity"))
-            yield f"{one['word']}\t{label}\t{one['score']:.4f}\t{one['start']}\t{one['end']}"
-        yield ""
+    if not tags:
+        return "\t".join(f"{one['label']}\t{one['score']:.4f}" for one in answer)
+    rows = (
+        f"{one['word']}\t{one.get('entity_group', one.get('entity'))}\t{one['score']:.4f}\t"
+        f"{one['start']}\t{one['end']}\n"
+        for one in answer
+    )
+    return "".join(rows)

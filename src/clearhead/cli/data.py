@@ -26,8 +26,7 @@ def list_corpora() -> None:
 def get(
     name: Annotated[str, typer.Argument(help="A name that `clearhead data list` shows.")],
     directory: Annotated[
-        Path,
-        typer.Option("--dir", help="Parent directory; the corpus is saved in DIR/NAME."),
+        Path, typer.Option("--dir", help="Parent directory; the corpus is saved in DIR/NAME.")
     ] = Path("data"),
 ) -> None:
     """Download a corpus, verify and unpack it, and print the next command."""

@@ -23,8 +23,7 @@ Model = Annotated[
 Input = Annotated[Path | None, typer.Option("--input", "-i", help="Read prompts from this file.")]
 MaxNewTokens = Annotated[int, typer.Option(help="Maximum length of a continuation, in tokens.")]
 Temperature = Annotated[
-    float,
-    typer.Option(help="Below 1 favours likely tokens, above 1 unlikely ones; 0 is greedy."),
+    float, typer.Option(help="Below 1 favours likely tokens, above 1 unlikely ones; 0 is greedy.")
 ]
 TopK = Annotated[int, typer.Option(help="Only the K likeliest tokens; 0 allows all.")]
 TopP = Annotated[
@@ -36,8 +35,7 @@ Penalty = Annotated[
 ]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="Random seed; texts use SEED, SEED + 1, …", show_default="random"),
+    int | None, typer.Option(help="Random seed; texts use SEED, SEED + 1, …", show_default="random")
 ]
 Stop = Annotated[list[str] | None, typer.Option(help="End before this string; may be repeated.")]
 Samples = Annotated[int, typer.Option(help="Continuations of each prompt.")]
@@ -81,7 +79,11 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Continue PROMPT or lines of a file or stdin; a blank line starts a text without a prompt."""
-    _check(prompt, input, output, samples, batch_size)
+    check_texts(prompt, input, "PROMPT")
+    check_output(output)
+    for name, value in (("--samples", samples), ("--batch-size", batch_size)):
+        if value < 1:
+            raise UserError(f"{name} {value} is not a number of texts; give 1 or more")
     from clearhead.decoding.engine import SamplingOptions
     from clearhead.pipelines.generation import ContinuationWriter
     from clearhead.pipelines.text_generator import StopStrings, TextGenerator
@@ -98,21 +100,6 @@ def generate(
             stream = format == "text" and output is None and (one or sys.stdout.isatty())
         groups = _groups(text_chunks(prompt, input, HINT), samples, 1 if stream else batch_size)
         pour((part for group in groups for part in write(group)), output)
-
-
-def _check(
-    prompt: list[str] | None,
-    input: Path | None,
-    output: Path | None,
-    samples: int,
-    batch_size: int,
-) -> None:
-    """Refuse contradictory arguments before torch is imported."""
-    check_texts(prompt, input, "PROMPT")
-    check_output(output)
-    for name, value in (("--samples", samples), ("--batch-size", batch_size)):
-        if value < 1:
-            raise UserError(f"{name} {value} is not a number of texts; give 1 or more")
 
 
 def _groups(chunks: Iterable[list[str]], samples: int, rows: int) -> Iterator[list[str]]:

@@ -156,9 +156,7 @@ def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number."
 
 
 @app.command()
-def export(
-    output: Annotated[Path, Page] = Path("portfolio.html"),
-) -> None:
+def export(output: Annotated[Path, Page] = Path("portfolio.html")) -> None:
     """Write your portfolio: every answer on one page."""
     from clearhead.files import atomic_write
     from clearhead.learn.pages import portfolio

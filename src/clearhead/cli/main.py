@@ -50,10 +50,7 @@ COLLECT_AFTER = 20_000
 
 # Plain help and plain errors: rich would double the time of `clearhead --help`.
 app = typer.Typer(
-    name="clearhead",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    name="clearhead", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 app.command()(translate)
 app.command(cls=TrainCommand)(train)

@@ -25,10 +25,7 @@ STANDARD_INPUT = "standard input"
 
 
 def check_texts(
-    texts: list[str] | None,
-    input: Path | None,
-    name: str = "TEXT",
-    expected: str = "a text file",
+    texts: list[str] | None, input: Path | None, name: str = "TEXT", expected: str = "a text file"
 ) -> None:
     """Refuse texts together with --input, the name of a file given as a text, and broken UTF-8."""
     if texts and input:

@@ -49,8 +49,7 @@ Alignments = Annotated[
     bool, typer.Option("--alignments", help="Add word links such as 0-0 1-2, from attention.")
 ]
 AlignmentLayer = Annotated[
-    int | None,
-    typer.Option(help="Decoder layer of --alignments.", show_default="the last but one"),
+    int | None, typer.Option(help="Decoder layer of --alignments.", show_default="the last but one")
 ]
 NoRepeat = Annotated[int, typer.Option(help="Never repeat an n-gram of this size; 0: allow.")]
 MaxLength = Annotated[
@@ -101,7 +100,10 @@ def translate(
     quiet: options.Quiet = False,
 ) -> None:
     """Translate English into French, or the languages of --model; blank lines stay blank."""
-    _check(text, input, output, None if alignments else alignment_layer)
+    check_texts(text, input)
+    check_output(output)
+    if alignment_layer is not None and not alignments:
+        raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
     if with_blocks:
         _check_with(context)
     from clearhead.translation import DecodingOptions, Translator
@@ -137,16 +139,6 @@ def translate(
         shown = Shown(scores, alignments, mark_doubt)
         write = Writer(translator, search, format, shown, alignment_layer)
         pour(map(write, windows(text_chunks(text, input, HINT))), output)
-
-
-def _check(
-    text: list[str] | None, input: Path | None, output: Path | None, unused_layer: int | None
-) -> None:
-    """Refuse contradictory arguments before a model is loaded."""
-    check_texts(text, input)
-    check_output(output)
-    if unused_layer is not None:
-        raise UserError(f"--alignment-layer {unused_layer} needs --alignments; give both")
 
 
 def _check_with(context: typer.Context) -> None:

@@ -44,11 +44,7 @@ TARGETS = {
         ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"),
     ),
     "onnx": Target(
-        "ONNX",
-        "clearhead.export.onnx",
-        ("onnx", "onnxscript"),
-        ("onnxruntime",),
-        ("float32",),
+        "ONNX", "clearhead.export.onnx", ("onnx", "onnxscript"), ("onnxruntime",), ("float32",)
     ),
     "huggingface": Target(
         "transformers",

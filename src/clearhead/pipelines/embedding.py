@@ -21,9 +21,9 @@ from clearhead.errors import UserError
 from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.pipelines.text_model import TextModel
-from clearhead.pretrained.files import directory_of, read_json
+from clearhead.pretrained.files import directory_of
 from clearhead.text.inputs import check_texts, texts_of
-from clearhead.text.model_files import read_text
+from clearhead.text.model_files import read_json, read_text
 
 Pooling = Literal["mean", "inner", "cls", "none"]
 MODULES, LENGTHS = "modules.json", "sentence_bert_config.json"

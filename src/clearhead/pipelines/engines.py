@@ -19,9 +19,10 @@ from clearhead.models import Bert, Esm
 from clearhead.models.native import native_model, unsupported
 from clearhead.native.search import default_threads
 from clearhead.native.session import hidden_states
-from clearhead.pretrained.files import CONFIG, directory_of, read_json
+from clearhead.pretrained.files import CONFIG, directory_of
 from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
+from clearhead.text.model_files import read_json
 from clearhead.training.device_settings import choose_device
 
 # model_type of a config.json -> what the model does, and the commands for it

@@ -19,9 +19,10 @@ from clearhead.files import atomic_write
 from clearhead.models.adapting import PROJECTIONS, Adaptation, adapt, adapted_parts
 from clearhead.models.weights import METADATA, read_tensors, storable, write_tensors
 from clearhead.pretrained.family import Raw
-from clearhead.pretrained.files import CONFIG, read_json
+from clearhead.pretrained.files import CONFIG
 from clearhead.pretrained.loading import Pretrained, family_of_config
 from clearhead.pretrained.new_heads import CLASSES, Answer, with_head
+from clearhead.text.model_files import read_json
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 TASKS = {"sequence": "SEQ_CLS", "token": "TOKEN_CLS"}

@@ -11,10 +11,9 @@ from typing import Any
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.files import read_json_object
 from clearhead.models.weight_files import best_of_run, refuse_pickles
 from clearhead.models.weights import read_tensors, refuse_a_file
-from clearhead.text.model_files import HOLDS
+from clearhead.text.model_files import HOLDS, read_json
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -25,15 +24,6 @@ TOKENIZER = (
     *("vocab.txt", "vocab.json", "merges.txt"),
     *("source.spm", "target.spm", "target_vocab.json"),
 )
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises:
-        UserError: the file cannot be read, is damaged, or holds something else.
-    """
-    return read_json_object(path, HOLDS)
 
 
 def read_weights(directory: Path) -> dict[str, Tensor]:

@@ -18,11 +18,12 @@ from clearhead.models.weight_files import refuse_pickles
 from clearhead.models.weights import refuse_damaged_values
 from clearhead.pretrained.bert import BERT, ESM
 from clearhead.pretrained.family import Family, Raw
-from clearhead.pretrained.files import CONFIG, directory_of, read_json, read_weights
+from clearhead.pretrained.files import CONFIG, directory_of, read_weights
 from clearhead.pretrained.gpt import GPT
 from clearhead.pretrained.marian import MARIAN
 from clearhead.pretrained.table import Row, Table
 from clearhead.text import PretrainedTokenizer, load_tokenizer
+from clearhead.text.model_files import read_json
 
 Pretrained = Bert | Gpt | Esm | Marian
 FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT, ESM, MARIAN)}

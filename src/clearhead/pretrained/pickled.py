@@ -14,6 +14,7 @@ from clearhead.errors import UserError
 from clearhead.pretrained import files
 from clearhead.pretrained.loading import family_of, model_of
 from clearhead.pretrained.saving import save_pretrained
+from clearhead.text.model_files import read_json
 
 BESIDE = ("generation_config.json", *files.TOKENIZER)
 
@@ -27,7 +28,7 @@ def convert(source: str | Path, output: Path) -> int:
         UserError: there is no pickle, it contains more than tensors, or they do not fit.
     """
     directory = files.directory_of(source, (*files.FILES, "pytorch_model*.bin", files.PICKLED[1]))
-    raw = files.read_json(directory / files.CONFIG)
+    raw = read_json(directory / files.CONFIG)
     family = family_of(raw, str(directory / files.CONFIG))
     tensors = read_pickled(directory)
     model = model_of(family, raw, tensors, str(directory), dtype=None)
