@@ -139,13 +139,12 @@ def solution(
 @app.command("test-out")
 def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number.")]) -> None:
     """Skip a chapter by passing its hardest exercises."""
-    from clearhead.learn.client import Grader
-    from clearhead.learn.session import Session, test_out_exercises
+    from clearhead.learn.session import test_out_exercises
 
     names = [exercise.name for exercise in test_out_exercises(chapter)]
-    folder = _session().folder
-    with Grader() as one:
-        reports = Session(folder, one).test_out(chapter)
+    session = _session()
+    with session.grader:
+        reports = session.test_out(chapter)
     for report in reports:
         print(f"{report.exercise}: {report.lines()[0]}")
     if all(report.passed for report in reports):

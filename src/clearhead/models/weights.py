@@ -15,7 +15,6 @@ from clearhead.files import atomic_save, atomic_write
 from clearhead.models import weight_files
 from clearhead.models.architecture import Uninitialized
 from clearhead.models.config import Sized, check_file_size
-from clearhead.models.weight_files import NO_FLOATS, read_checked, refuse_pickles
 
 Shapes = dict[str, tuple[int, ...]]
 ADVICE = (
@@ -118,7 +117,7 @@ def refuse_a_file(directory: Path) -> None:
             f"{directory} is {what}; expected a model directory, which holds config.json, "
             "model.safetensors and a tokenizer or vocabulary"
         )
-    refuse_pickles(directory)
+    weight_files.refuse_pickles(directory)
 
 
 def check_size(config: Sized, path: Path) -> None:
@@ -159,7 +158,7 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             kind = str(tensor.dtype).removeprefix("torch.")
-            raise UserError(f"{origin}: {name} {NO_FLOATS.format(kind)}")
+            raise UserError(f"{origin}: {name} {weight_files.NO_FLOATS.format(kind)}")
         if not tensor.isfinite().all():
             raise UserError(
                 f"{origin}: {name} holds NaN or infinity: the weights are damaged or the training "
@@ -169,7 +168,7 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file, or one line that says what the file is instead."""
-    return read_checked(path, load_file)
+    return weight_files.read_checked(path, load_file)
 
 
 def _check_names(wanted: Shapes, given: Shapes, origin: str, advice: str) -> None:

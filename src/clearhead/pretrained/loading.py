@@ -188,7 +188,7 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
         "unexpected": [
             f"{name} {_shape(tensors[name])}"
             for name in sorted(left)
-            if not table.is_carried(name) and not table.is_dropped(name)
+            if not table.lists(name, table.carried + table.dropped)
         ],
         "of another shape": [
             f"{names[row][0]} {_shape(tensor)} where {_shape(wanted[row])} fits"
@@ -197,7 +197,7 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
         ],
     }
     _refuse(faults, origin)
-    carried = {name: tensors[name] for name in sorted(left) if table.is_carried(name)}
+    carried = {name: tensors[name] for name in sorted(left) if table.lists(name, table.carried)}
     return Fitted(_under_our_names(given, False), _under_our_names(given, True), carried)
 
 

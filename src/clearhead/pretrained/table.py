@@ -113,15 +113,8 @@ class Table:
                 found.update(dict.fromkeys(matching(spelled, names)))
         return list(found)
 
-    def is_carried(self, name: str) -> bool:
-        """Whether a tensor without a row is kept."""
-        return self._is_listed(name, self.carried)
-
-    def is_dropped(self, name: str) -> bool:
-        """Whether a tensor without a row is ignored."""
-        return self._is_listed(name, self.dropped)
-
-    def _is_listed(self, name: str, patterns: Iterable[str]) -> bool:
+    def lists(self, name: str, patterns: Iterable[str]) -> bool:
+        """Whether a tensor without a row is among these, `carried` or `dropped`."""
         return any(
             matching(spelled, [name])
             for pattern in patterns
