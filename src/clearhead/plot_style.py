@@ -78,6 +78,6 @@ def whole_ticks(axis: Axis) -> None:
     axis.set_major_formatter("{x:,.0f}")
 
 
-def quiet_grid(axes: Axes, axis: str = "y") -> None:
-    """Draw grid lines behind the data."""
-    axes.grid(axis=axis)  # type: ignore[arg-type]
+def quiet_grid(axes: Axes) -> None:
+    """Draw horizontal grid lines behind the data."""
+    axes.grid(axis="y")

@@ -118,8 +118,7 @@ class Bert(nn.Module):
         }
         return choose_heads(config.heads, makers)
 
-    def __repr__(self) -> str:
-        return tree(self)
+    __repr__ = tree
 
 
 def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:

@@ -108,5 +108,4 @@ class Esm(nn.Module):
         }
         return choose_heads(config.heads, makers)
 
-    def __repr__(self) -> str:
-        return tree(self)
+    __repr__ = tree

@@ -88,5 +88,4 @@ class Gpt(nn.Module):
         shrink_what_is_added(model, config.initial_std, config.layers)
         return model
 
-    def __repr__(self) -> str:
-        return tree(self)
+    __repr__ = tree

@@ -158,8 +158,7 @@ class Transformer(nn.Module):
         if part := difference(self, described):
             _warn_of_parts(part)
 
-    def __repr__(self) -> str:
-        return tree(self)
+    __repr__ = tree
 
 
 def build_transformer(  # noqa: PLR0913 - the sources' signature
