@@ -25,6 +25,7 @@ def guesses() -> dict[str, dict[str, str]]:
     for row in text.splitlines()[1:]:  # after the heading
         commands, options, instead = row.split("\t")
         for command in commands.split(", "):
-            for name in {command.replace("*", domain) for domain in DOMAINS}:
+            # In the order of the table, each name once.
+            for name in dict.fromkeys(command.replace("*", domain) for domain in DOMAINS):
                 found.setdefault(name, {}).update(dict.fromkeys(options.split(", "), instead))
     return found
