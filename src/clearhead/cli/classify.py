@@ -51,7 +51,7 @@ def classify(
     engine: Engine = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Label texts, or the words of texts, with probabilities; the model determines which."""
+    """Label whole texts or single words, with probabilities; the model's head decides which."""
     check_texts(text, input, expected="a text or FASTA file")
     if top_k < 0:
         raise UserError(f"--top-k {top_k} is not a number of labels; give 1 or more, or 0 for all")

@@ -47,7 +47,7 @@ BatchSize = Annotated[int, typer.Option(help="Texts generated in parallel, unles
 Stream = Annotated[
     bool | None,
     typer.Option(
-        help="Show characters as they come, one text after the other.",
+        help="Print each text while it is generated, one text at a time.",
         show_default="on a terminal, or for one text",
     ),
 ]

@@ -34,7 +34,8 @@ Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Add the log-probability of each translation: 0 is certain; the more negative, the less certain.",
+        help="Add the log-probability of each translation: 0 is certain; the more negative, the "
+        "less certain.",
     ),
 ]
 MarkDoubt = Annotated[
