@@ -144,9 +144,9 @@ def _classical(baseline: Baseline, truth: Truth) -> Answer:
         fit, held = hold_out(train, 0.1, 1, by_label=truth.answer == "classes")
         best = max(
             baseline.settings,
-            key=lambda make: make().fit(read(fit), truth.of(fit)).score(read(held), truth.of(held)),
+            key=lambda model: model.fit(read(fit), truth.of(fit)).score(read(held), truth.of(held)),
         )
-        model, asked = best().fit(read(train), truth.of(train)), read(test)
+        model, asked = best.fit(read(train), truth.of(train)), read(test)
         if not truth.labels:
             return np.asarray(model.predict(asked))[:, None]
         chances = np.zeros((asked.shape[0], len(truth.labels)))

@@ -5,6 +5,7 @@ share of the training fold.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,15 @@ Floats = NDArray[np.float64]
 Features = Callable[[Sequence[Record]], Any]
 LONGEST_WORD = 3  # letters of the counted words
 WINDOW = 15  # letters around a position
+STRENGTHS = 0.03, 0.3, 3.0  # inverse regularisation of logistic regression
 
 
 class Baseline(NamedTuple):
-    """A name, what the model reads, and the settings to choose from."""
+    """A name, what the model reads, and an unfitted model for each setting to choose from."""
 
     name: str
     features: str  # a key of `features_for`
-    settings: tuple[Callable[[], Any], ...]
+    settings: list[Any]
 
 
 def is_cell(record: Record) -> bool:
@@ -42,47 +44,58 @@ def features_for(train: Sequence[Record]) -> dict[str, Features]:
     and the length. `windows`: one-hot letters around each position that counts.
     """
     if is_cell(train[0]):
-        genes = sorted({name for record in train for name in read_cell(record.sequence)[0]})
-        expression: Features = lambda records: _expression(records, genes)  # noqa: E731
+        expression = _expression(train)
         return {"expression": expression, "positions": expression}
-    lengths = {len(record.sequence) for record in train}
     letters = sorted({letter for record in train for letter in record.sequence})
     if train[0].label is not None and len(train[0].label) == len(train[0].sequence) > 1:
         return {"windows": lambda records: _windows(records, letters)}
-    vocabulary = _words(train)
-    if len(lengths) > 1:
-        words: Features = lambda records: _shares(records, vocabulary)  # noqa: E731
+    words = _shares_of_words(train)
+    if len({len(record.sequence) for record in train}) > 1:
         return {"positions": words, "pairs": words, "words": words}
     return {
         "positions": lambda records: _one_hot(records, letters, 1),
         "pairs": lambda records: np.hstack([_one_hot(records, letters, n) for n in (1, 2)]),
-        "words": lambda records: _shares(records, vocabulary),
+        "words": words,
     }
 
 
-def _one_hot(records: Sequence[Record], letters: Sequence[str], width: int) -> Floats:
-    """(records, positions * letters ** width); an unknown letter has only zeros."""
-    numbers = {letter: number for number, letter in enumerate(letters)}
-    unknown = len(letters) ** width
-    ids = np.array([[numbers.get(c, -1) for c in r.sequence] for r in records])
-    windows = ids[:, : ids.shape[1] - width + 1] * 0
-    known = windows == 0
-    for shift in range(width):
-        part = ids[:, shift : ids.shape[1] - width + 1 + shift]
-        windows, known = windows * len(letters) + part, known & (part >= 0)
-    windows = np.where(known, windows, unknown)
-    return np.eye(unknown + 1)[windows][..., :-1].reshape(len(records), -1)
-
-
-def _expression(records: Sequence[Record], genes: Sequence[str]) -> Floats:
+def _expression(train: Sequence[Record]) -> Features:
     """(records, genes): the logarithm of counts per 10,000, as single-cell analysis uses it."""
-    columns = {gene: number for number, gene in enumerate(genes)}
-    table = np.zeros((len(records), len(genes)))
-    for row, record in enumerate(records):
-        for name, value in zip(*read_cell(record.sequence), strict=True):
-            if name in columns:
-                table[row, columns[name]] = np.log1p(value)
-    return table
+    from sklearn.feature_extraction import DictVectorizer
+
+    def read(records: Sequence[Record]) -> list[dict[str, float]]:
+        cells = [read_cell(record.sequence) for record in records]
+        return [dict(zip(names, np.log1p(values), strict=True)) for names, values in cells]
+
+    genes = DictVectorizer(sparse=False).fit(read(train))
+    return lambda records: genes.transform(read(records))
+
+
+def _shares_of_words(train: Sequence[Record]) -> Features:
+    """(records, words + 1): the share of each word of the training records, and the length."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    words = CountVectorizer(analyzer="char", ngram_range=(1, LONGEST_WORD), lowercase=False)
+    words.fit([record.sequence for record in train])
+
+    def read(records: Sequence[Record]) -> Floats:
+        counts = words.transform([record.sequence for record in records]).toarray()
+        lengths = np.array([[len(record.sequence)] for record in records])
+        return np.hstack([counts / np.maximum(lengths, 1), lengths / 100])
+
+    return read
+
+
+def _one_hot(records: Sequence[Record], letters: Sequence[str], width: int) -> Any:
+    """(records, positions * letters ** width); an unknown letter has only zeros."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    words = ["".join(word) for word in product(letters, repeat=width)]
+    starts = range(len(records[0].sequence) - width + 1)
+    found = np.array([[r.sequence[start : start + width] for start in starts] for r in records])
+    known = [words] * len(starts)
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+    return encoder.fit_transform(found)
 
 
 def counted(record: Record) -> list[int]:
@@ -93,43 +106,17 @@ def counted(record: Record) -> list[int]:
 
 def _windows(records: Sequence[Record], letters: Sequence[str]) -> Any:
     """Sparse one-hot letters around each counted position, (positions, WINDOW * letters)."""
-    from scipy.sparse import csr_matrix
+    from sklearn.preprocessing import OneHotEncoder
 
     numbers = {letter: number for number, letter in enumerate(letters, start=1)}
     rows = []
     for record in records:
+        # 0 is padding or an unknown letter, and has only zeros.
         ids = np.pad([numbers.get(letter, 0) for letter in record.sequence], WINDOW // 2)
         rows.append(np.lib.stride_tricks.sliding_window_view(ids, WINDOW)[counted(record)])
-    windows = np.concatenate(rows)
-    columns = windows - 1 + np.arange(WINDOW) * len(letters)
-    known = windows > 0  # neither padding nor an unknown letter
-    ends = np.concatenate([[0], known.sum(axis=1).cumsum()])
-    ones = np.ones(int(known.sum()), dtype=np.float32)
-    return csr_matrix((ones, columns[known], ends), shape=(len(windows), WINDOW * len(letters)))
-
-
-def _words(train: Sequence[Record]) -> dict[str, int]:
-    found = {w for record in train for w in _occurring(record.sequence)}
-    return {word: number for number, word in enumerate(sorted(found))}
-
-
-def _occurring(sequence: str) -> list[str]:
-    return [
-        sequence[start : start + width]
-        for width in range(1, LONGEST_WORD + 1)
-        for start in range(len(sequence) - width + 1)
-    ]
-
-
-def _shares(records: Sequence[Record], vocabulary: dict[str, int]) -> Floats:
-    table = np.zeros((len(records), len(vocabulary) + 1))
-    for row, record in enumerate(records):
-        for word in _occurring(record.sequence):
-            if word in vocabulary:
-                table[row, vocabulary[word]] += 1
-        table[row] /= max(1, len(record.sequence))
-        table[row, -1] = len(record.sequence) / 100
-    return table
+    known = [list(numbers.values())] * WINDOW
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore", dtype=np.float32)
+    return encoder.fit_transform(np.concatenate(rows))
 
 
 def baselines(answer: str, records: Sequence[Record]) -> list[Baseline]:
@@ -140,51 +127,50 @@ def baselines(answer: str, records: Sequence[Record]) -> list[Baseline]:
     return _for_numbers() if answer == "number" else _for_positions()
 
 
-def _for_cells() -> list[Baseline]:
+def _majority(features: str) -> Baseline:
     from sklearn.dummy import DummyClassifier
+
+    return Baseline("majority", features, [DummyClassifier(strategy="prior")])
+
+
+def _boosting(features: str) -> Baseline:
+    from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
+
+    models = [Boosting(learning_rate=rate, random_state=0) for rate in (0.05, 0.1)]
+    return Baseline("gradient boosting", features, models)
+
+
+def _for_cells() -> list[Baseline]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-    def regression(strength: float) -> Callable[[], Any]:
-        return lambda: LogisticRegression(C=strength, max_iter=2000, class_weight="balanced")
-
-    strengths = 0.03, 0.3, 3.0
+    regression = [
+        LogisticRegression(C=c, max_iter=2000, class_weight="balanced") for c in STRENGTHS
+    ]
     return [
-        Baseline("majority", "expression", (lambda: DummyClassifier(strategy="prior"),)),
-        Baseline("naive Bayes", "expression", (BernoulliNB, GaussianNB)),
-        Baseline("logistic regression", "expression", tuple(map(regression, strengths))),
-        Baseline("gradient boosting", "expression", tuple(map(_boosting, (0.05, 0.1)))),
+        _majority("expression"),
+        Baseline("naive Bayes", "expression", [BernoulliNB(), GaussianNB()]),
+        Baseline("logistic regression", "expression", regression),
+        _boosting("expression"),
     ]
 
 
-def _boosting(rate: float) -> Callable[[], Any]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return lambda: HistGradientBoostingClassifier(learning_rate=rate, random_state=0)
-
-
 def _for_classes() -> list[Baseline]:
-    from sklearn.dummy import DummyClassifier
+    from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import BernoulliNB, GaussianNB
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    def regression(strength: float) -> Callable[[], Any]:
-        return lambda: LogisticRegression(C=strength, max_iter=2000)
-
-    def scaled(strength: float) -> Callable[[], Any]:
-        return lambda: make_pipeline(StandardScaler(), regression(strength)())
-
-    strengths = 0.03, 0.3, 3.0
-    plain, counted = tuple(map(regression, strengths)), tuple(map(scaled, strengths))
+    plain = [LogisticRegression(C=c, max_iter=2000) for c in STRENGTHS]
+    scaled = [make_pipeline(StandardScaler(), clone(model)) for model in plain]
     return [
-        Baseline("majority", "words", (lambda: DummyClassifier(strategy="prior"),)),
-        Baseline("naive Bayes", "positions", (BernoulliNB, GaussianNB)),
-        Baseline("logistic regression, k-mer counts", "words", counted),
+        _majority("words"),
+        Baseline("naive Bayes", "positions", [BernoulliNB(), GaussianNB()]),
+        Baseline("logistic regression, k-mer counts", "words", scaled),
         Baseline("logistic regression, one-hot", "positions", plain),
         Baseline("logistic regression, one-hot pairs", "pairs", plain),
-        Baseline("gradient boosting", "positions", tuple(map(_boosting, (0.05, 0.1)))),
+        _boosting("positions"),
     ]
 
 
@@ -193,31 +179,26 @@ def _for_numbers() -> list[Baseline]:
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import Ridge
 
-    def ridge(strength: float) -> Callable[[], Any]:
-        return lambda: Ridge(alpha=strength)
-
+    ridge = [Ridge(alpha=strength) for strength in (0.1, 1.0, 10.0)]
     return [
-        Baseline("mean", "positions", (DummyRegressor,)),
-        Baseline("ridge regression, one-hot", "positions", tuple(map(ridge, (0.1, 1.0, 10.0)))),
-        Baseline(
-            "gradient boosting", "positions",
-            (lambda: HistGradientBoostingRegressor(random_state=0),),
-        ),
-    ]  # fmt: skip
+        Baseline("mean", "positions", [DummyRegressor()]),
+        Baseline("ridge regression, one-hot", "positions", ridge),
+        Baseline("gradient boosting", "positions", [HistGradientBoostingRegressor(random_state=0)]),
+    ]
 
 
 def _for_positions() -> list[Baseline]:
-    from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import SGDClassifier
     from sklearn.naive_bayes import BernoulliNB
 
-    def regression(decay: float) -> Callable[[], Any]:
-        return lambda: SGDClassifier("log_loss", alpha=decay, max_iter=5, tol=None, random_state=0)
-
+    regression = [
+        SGDClassifier("log_loss", alpha=decay, max_iter=5, tol=None, random_state=0)
+        for decay in (1e-5, 1e-4)
+    ]
     return [
-        Baseline("majority", "windows", (lambda: DummyClassifier(strategy="prior"),)),
-        Baseline("naive Bayes, window", "windows", (BernoulliNB,)),
-        Baseline("logistic regression, window", "windows", tuple(map(regression, (1e-5, 1e-4)))),
+        _majority("windows"),
+        Baseline("naive Bayes, window", "windows", [BernoulliNB()]),
+        Baseline("logistic regression, window", "windows", regression),
     ]
 
 
