@@ -15,8 +15,7 @@ from torch import Tensor
 
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Candidate, describe_machine, measure
-from clearhead.decoding.precision import use_threads
+from clearhead.compare.timing import Candidate, measure, prepare_machine
 from clearhead.explain.capture import capture
 from clearhead.models import Transformer, TransformerConfig
 
@@ -41,8 +40,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
-    use_threads(arguments.threads)
-    machine = describe_machine()
+    machine = prepare_machine(arguments.threads)
     torch.manual_seed(1)
     model = Transformer.from_config(TransformerConfig.preset("base", 8_000)).eval()
     given = inputs(model.config)

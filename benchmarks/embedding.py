@@ -12,12 +12,12 @@ vectors from those of sorted transformers in float32.
 import argparse
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 import transformers
@@ -39,17 +39,18 @@ from clearhead.pretrained import from_pretrained
 
 TARGET, BATCH, SEED = 1.5, 32, 20181011
 OURS, THEIRS, SORTED = "clearhead", "transformers", "transformers, sorted"
+Vectors = TypeVar("Vectors", bound=Sized)  # a row for each text
 
 
 @dataclass
-class Embedding:
+class Embedding(Generic[Vectors]):
     """One candidate; keeps its vectors."""
 
-    embed: Callable[[], Tensor]
-    found: Tensor | None = None
+    embed: Callable[[], Vectors]
+    found: Vectors | None = None
 
     def __call__(self) -> float:
-        """Returns the number of sentences."""
+        """Returns the number of texts."""
         self.found = self.embed()
         return len(self.found)
 
@@ -89,7 +90,7 @@ def by_ours(reader: TextModel, texts: list[list[int]]) -> Tensor:
     return torch.stack(reader.read(rows, lambda ids, hidden: list(hidden.mean(dim=1))))
 
 
-def collect(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embedding]]:
+def collect(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embedding[Tensor]]]:
     """All candidates in the precisions that this processor supports natively."""
     model = from_pretrained(folder)
     has_bfloat16 = multiplies_bfloat16(torch.device("cpu"))
@@ -108,7 +109,7 @@ def collect(folder: Path, texts: list[list[int]]) -> Iterator[tuple[str, Embeddi
             yield f"{name}, {precision}", Embedding(read)
 
 
-def notes(candidates: dict[str, Embedding]) -> Iterator[tuple[str, str]]:
+def notes(candidates: dict[str, Embedding[Tensor]]) -> Iterator[tuple[str, str]]:
     """The distance from transformers in float32."""
     exact = candidates[f"{SORTED}, float32"].found
     assert exact is not None

@@ -18,11 +18,10 @@ import transformers
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
 from clearhead.compare.results import Benchmark, Results, as_markdown
-from clearhead.compare.timing import describe_machine
+from clearhead.compare.timing import prepare_machine
 from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.engine import SamplingOptions
 from clearhead.decoding.generation import generate
-from clearhead.decoding.precision import use_threads
 from clearhead.models import Gpt
 
 SIZES: dict[str, dict[str, int]] = {
@@ -110,8 +109,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--sampling", action="store_true")
     arguments = parser.parse_args()
-    use_threads(arguments.threads)
-    machine = describe_machine()
+    machine = prepare_machine(arguments.threads)
     pair = models(arguments.size)
     shape = arguments.prompt, arguments.tokens
     benchmarks = [

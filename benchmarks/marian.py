@@ -22,10 +22,9 @@ from ctranslate2.converters.transformers import BartLoader, MarianMTLoader
 from writers import OURS, THEIRS, Ids, Writer, benchmark, same_weights
 
 from clearhead.compare.results import Benchmark, Comparison, Results, as_markdown
-from clearhead.compare.timing import Measurements, describe_machine, fastest, kept_threads
+from clearhead.compare.timing import Measurements, fastest, kept_threads, prepare_machine
 from clearhead.decoding import DecodingOptions, Engine, ReadableEngine
 from clearhead.decoding.native import NativeEngine
-from clearhead.decoding.precision import use_threads
 from clearhead.models.marian import Marian
 from clearhead.models.native import native_model
 
@@ -204,8 +203,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
-    use_threads(arguments.threads)
-    machine = describe_machine()
+    machine = prepare_machine(arguments.threads)
     pair = models(arguments.size)
     benchmarks = [
         one_benchmark(pair, rows, beams, arguments.tokens, arguments.rounds)

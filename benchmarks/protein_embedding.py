@@ -12,8 +12,7 @@ sorted transformers.
 import argparse
 import math
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from embedding import OURS, SEED, SORTED, TARGET, THEIRS, Embedding
 from numpy.typing import NDArray
 
 from clearhead.biology.model import load_model
@@ -38,23 +38,9 @@ from clearhead.compare.results import (
 from clearhead.compare.timing import Candidate, describe_machine, fastest, measure
 from clearhead.data.sequences import Record
 
-TARGET, BATCH, SEED = 1.5, 16, 20181011
-OURS, THEIRS, SORTED = "clearhead", "transformers", "transformers, sorted"
+BATCH = 16
 PAD_ID = ESM_TOKENS.index("<pad>")
 Floats = NDArray[np.float64]
-
-
-@dataclass
-class Embedding:
-    """One candidate; keeps its vectors."""
-
-    embed: Callable[[], Floats]
-    found: Floats | None = None
-
-    def __call__(self) -> float:
-        """Returns the number of proteins."""
-        self.found = self.embed()
-        return len(self.found)
 
 
 def draw(proteins: int) -> list[Record]:
@@ -89,7 +75,7 @@ def by_ours(predictor: Predictor, records: list[Record]) -> Floats:
     return np.stack([vector for _, vector in predictor.vectors(records)])
 
 
-def collect(folder: Path, records: list[Record]) -> Iterator[tuple[str, Embedding]]:
+def collect(folder: Path, records: list[Record]) -> Iterator[tuple[str, Embedding[Floats]]]:
     """All candidates."""
     yield OURS, Embedding(partial(by_ours, Predictor(load_model(folder)), records))
     peer = transformers.EsmModel.from_pretrained(
@@ -101,7 +87,7 @@ def collect(folder: Path, records: list[Record]) -> Iterator[tuple[str, Embeddin
         yield name, Embedding(partial(by_transformers, peer.eval(), rows, longest_first))
 
 
-def notes(candidates: dict[str, Embedding]) -> Iterator[tuple[str, str]]:
+def notes(candidates: dict[str, Embedding[Floats]]) -> Iterator[tuple[str, str]]:
     """The distance from transformers."""
     exact = candidates[SORTED].found
     assert exact is not None

@@ -13,7 +13,7 @@ from clearhead.compare.decoding_engines import (
 )
 from clearhead.compare.results import Comparison, distinct
 from clearhead.compare.timing import Measurement
-from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length
+from clearhead.compare.workloads import BenchmarkModel, Ids
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError
 from tests.compare.sizes import CONFIG
@@ -65,12 +65,6 @@ def test_generate_translates_as_decode_does(search: Search, model: BenchmarkMode
     engine = next(generate_engines(model))
     assert engine.name == "transformers generate, float32"
     assert engine.translate(sources(), search) == references(search)
-
-
-def test_batches_have_similar_lengths_and_contain_every_sentence() -> None:
-    lengths = [3, 9, 1, 4, 7]
-    found = list(batches_by_length([[0] * n for n in lengths], 2))
-    assert [[lengths[i] for i in batch] for batch in found] == [[9, 7], [4, 3], [1]]
 
 
 class Echo:
@@ -142,11 +136,8 @@ def test_an_engine_that_refuses_the_model_is_left_out_with_the_reason(
     def refuse(model: BenchmarkModel) -> Iterator[Engine]:
         raise UserError("no architecture fits")
 
-    peers = {"transformers": benchmark.Peer(refuse, "torch")}
-    monkeypatch.setattr(benchmark, "PEERS", peers)
-    assert benchmark.collect_engines(model, [])[1] == [
-        "transformers left out: no architecture fits"
-    ]
+    monkeypatch.setattr(benchmark, "PEERS", {"torch": refuse})
+    assert benchmark.collect_engines(model, [])[1] == ["torch left out: no architecture fits"]
 
 
 def test_the_cost_of_a_token_is_fitted_to_the_lengths() -> None:

@@ -16,8 +16,9 @@ from clearhead.compare.training_benchmark import (
     own_candidates,
 )
 from clearhead.compare.training_peers import TorchTransformer
-from clearhead.compare.workloads import EpochTask, parse_ids
+from clearhead.compare.workloads import TrainingTask, parse_ids
 from clearhead.data import Pair
+from clearhead.data.batching import BatchPlan
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.errors import UserError
 from tests.compare.sizes import CONFIG, LENGTH, ROWS, make_task
@@ -28,6 +29,10 @@ PAIRS = [Pair("3 4 5", "6"), Pair("7", "8 9 10 11"), Pair("12 13", "14 15"), Pai
 @pytest.fixture
 def corpus(tmp_path: Path) -> EncodedCorpus:
     return EncodedCorpus.build(PAIRS, parse_ids, tmp_path / "ids", 9)
+
+
+def epoch(corpus: EncodedCorpus, batch_tokens: int) -> TrainingTask:
+    return TrainingTask(CONFIG, corpus, BatchPlan(batch_tokens), torch.device("cpu"))
 
 
 def silent(line: str) -> None: ...
@@ -129,7 +134,7 @@ def test_the_names_of_a_peers_candidates_begin_with_its_prefix(tmp_path: Path) -
 
 
 def test_lengths_and_target_tokens_include_eos(corpus: EncodedCorpus) -> None:
-    task = EpochTask(CONFIG, corpus, 64)
+    task = epoch(corpus, 64)
     assert task.longest == 4 + 1
     assert task.target_tokens == 8 + 4
 
@@ -146,11 +151,11 @@ def test_the_didactic_loop_trains_on_each_pair_once_per_epoch(corpus: EncodedCor
     torch.manual_seed(1)
     loop = DidacticLoop(corpus, CONFIG, rows=3, seq_len=5)
     for _ in range(2):
-        assert loop.step() + loop.step() == EpochTask(CONFIG, corpus, 64).target_tokens
+        assert loop.step() + loop.step() == epoch(corpus, 64).target_tokens
 
 
 def test_both_trainers_run_and_the_remarks_state_the_sample(corpus: EncodedCorpus) -> None:
-    benchmark, remarks = epoch_benchmark(EpochTask(CONFIG, corpus, 16), 0.0, 2, silent)
+    benchmark, remarks = epoch_benchmark(epoch(corpus, 16), 0.0, 2, silent)
     names = list(benchmark.measurements)
     assert names[0] == DIDACTIC and all(name.startswith(CLEARHEAD) for name in names[1:])
     found = benchmark.measurements.values()

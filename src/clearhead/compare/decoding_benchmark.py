@@ -27,18 +27,10 @@ from clearhead.explain.plots.plot import Plot
 from clearhead.fast import accelerate
 from clearhead.models import Transformer, TransformerConfig
 
-
-@dataclass(frozen=True)
-class Peer:
-    """Engines that can be chosen with `--only`, and the package that they need."""
-
-    engines: Callable[[BenchmarkModel], Iterable[peers.Engine]]
-    package: str
-
-
-PEERS = {
-    "ctranslate2": Peer(peers.ctranslate2_engines, "ctranslate2"),
-    "transformers": Peer(peers.generate_engines, "transformers"),
+# Engines that can be chosen with `--only`, by the package that they need.
+PEERS: dict[str, Callable[[BenchmarkModel], Iterable[peers.Engine]]] = {
+    "ctranslate2": peers.ctranslate2_engines,
+    "transformers": peers.generate_engines,
 }
 # Target speed-ups over CTranslate2's fastest configuration of the same precision, by
 # (rows, beam); and over transformers, by rows.
@@ -48,24 +40,6 @@ TARGETS = {
 }
 GENERATE_TARGETS = {64: 10.0, 1: 40.0}
 SOURCE_TOKENS = 16  # of `length`
-
-
-class TranslationRun:
-    """An engine on all sentences; keeps the translations of its last run."""
-
-    def __init__(self, engine: peers.Engine, sources: Sequence[Ids], search: peers.Search) -> None:
-        self.engine, self.sources, self.search = engine, sources, search
-        self.found: list[Ids] = []
-
-    def __call__(self) -> float:
-        """Returns the number of sentences."""
-        self.found = self.engine.translate(self.sources, self.search)
-        return len(self.found)
-
-    def agreement(self, reference: list[Ids]) -> str:
-        """The share of translations that are identical to the reference engine's."""
-        same = sum(a == b for a, b in zip(self.found, reference, strict=True))
-        return f"{100 * same / len(reference):.1f} % the same"
 
 
 def collect_engines(
@@ -81,12 +55,11 @@ def collect_engines(
     engines: list[peers.Engine] = list(peers.own_engines(model, kernels))
     remarks = []
     for name in timing.select(only, PEERS):
-        peer = PEERS[name]
-        if not timing.is_installed(peer.package):
-            remarks.append(timing.skipped(name, peer.package))
+        if not timing.is_installed(name):
+            remarks.append(timing.skipped(name, name))
             continue
         try:
-            engines.extend(peer.engines(model))
+            engines.extend(PEERS[name](model))
         except UserError as error:  # the format cannot express this model
             remarks.append(f"{name} left out: {error}")
     return engines, remarks
@@ -122,14 +95,24 @@ def decoding_benchmark(
     progress: timing.Progress = print,
 ) -> Benchmark:
     """One batch size and beam size; notes give each engine's agreement with the first one."""
-    runs = {engine.name: TranslationRun(engine, sources, search) for engine in engines}
-    candidates = [timing.Candidate(name, run) for name, run in runs.items()]
+    translations: dict[str, list[Ids]] = {}  # of each engine's last run
+
+    def run(engine: peers.Engine) -> float:
+        translations[engine.name] = engine.translate(sources, search)
+        return len(sources)
+
+    candidates = [timing.Candidate(engine.name, partial(run, engine)) for engine in engines]
     found = timing.measure(candidates, rounds, 1, progress=progress)
-    reference = next(iter(runs.values())).found
-    notes = {name: run.agreement(reference) for name, run in runs.items()}
+    reference = translations[candidates[0].name]
+    notes = {name: _agreement(own, reference) for name, own in translations.items()}
     method = "greedy" if search.beam == 1 else f"beam {search.beam}"
     title = f"Decoding, batch {search.rows}, {method}, {len(sources):,} sentences"
     return Benchmark(title, "sentences/s", found, distinct(_comparisons(found, search)), notes)
+
+
+def _agreement(translations: list[Ids], reference: list[Ids]) -> str:
+    same = sum(map(list.__eq__, translations, reference))
+    return f"{100 * same / len(reference):.1f} % the same"
 
 
 def _comparisons(found: timing.Measurements, search: peers.Search) -> Iterator[Comparison]:

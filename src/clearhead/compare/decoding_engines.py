@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import torch
 
 from clearhead.compare.timing import kept_threads, library
-from clearhead.compare.workloads import BenchmarkModel, Ids, batches_by_length, before_eos
+from clearhead.compare.workloads import BenchmarkModel, Ids
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.choice import missing_library
 from clearhead.decoding.engine import Engine as OwnEngine
 from clearhead.decoding.native import NativeEngine
-from clearhead.decoding.readable import padded
+from clearhead.decoding.readable import batches_by_tokens, padded
 from clearhead.export.exporting import TARGETS, export, quiet
 from clearhead.models import TransformerConfig
 
@@ -85,6 +85,11 @@ def own_engines(model: BenchmarkModel, kernels: str = "") -> Iterator[Clearhead]
     yield Clearhead("readable engine", ReadableEngine.of(model.model), 1)
 
 
+def before_eos(eos_id: int, ids: Ids) -> Ids:
+    """The ids before the first EOS token."""
+    return ids[: ids.index(eos_id)] if eos_id in ids else ids
+
+
 class CTranslate2:
     """`ctranslate2.Translator`, with `workers` batches in parallel on threads / workers cores."""
 
@@ -143,7 +148,8 @@ class Generate:
     def translate(self, sources: Sequence[Ids], search: Search) -> list[Ids]:
         """As `Engine.translate`."""
         found: list[Ids] = [[] for _ in sources]
-        for indices in batches_by_length(sources, search.rows):
+        lengths = [len(source) for source in sources]
+        for indices in batches_by_tokens(lengths, batch_sentences=search.rows):
             src = padded([sources[i] for i in indices], self.config.pad_id, self.inner.device)
             for i, ids in zip(indices, self._generate(src, search), strict=True):
                 found[i] = ids

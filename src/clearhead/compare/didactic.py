@@ -7,13 +7,14 @@ and every sentence padded to one length. Nothing is slowed down on purpose.
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from clearhead.blocks import decoder_mask, padding_mask, shift_right
+from clearhead.blocks import PositionalEncoding, decoder_mask, padding_mask, shift_right
 from clearhead.compare.timing import Candidate
 from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, TrainingTask
 from clearhead.data.encoded import EncodedCorpus
@@ -84,8 +85,6 @@ class Block(nn.Module):
 class Didactic(nn.Module):
     """Encoder and decoder without tied embeddings."""
 
-    pe: Tensor
-
     def __init__(self, c: TransformerConfig) -> None:
         super().__init__()
         self.d_model = d_model = c.d_model
@@ -96,11 +95,7 @@ class Didactic(nn.Module):
         self.decoder = nn.ModuleList(Block(*sizes, True) for _ in range(c.decoder_layers))
         self.norms = nn.ModuleList((Norm(), Norm()))
         self.proj = nn.Linear(d_model, c.tgt_vocab_size)
-        self.dropout = nn.Dropout(c.dropout)
-        angle = torch.arange(max(c.src_seq_len, c.tgt_seq_len))[:, None] * torch.exp(
-            torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model)
-        )
-        self.register_buffer("pe", torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[None])
+        self.position = PositionalEncoding(d_model, max(c.src_seq_len, c.tgt_seq_len), c.dropout)
 
     def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
         """Log-probabilities, (batch, tgt_len, vocab)."""
@@ -114,7 +109,7 @@ class Didactic(nn.Module):
 
     def with_positions(self, x: Tensor) -> Tensor:
         """Scaled embeddings plus the positional encoding."""
-        return self.dropout(x * math.sqrt(self.d_model) + self.pe[:, : x.shape[1]])
+        return self.position(x * math.sqrt(self.d_model))
 
 
 class DidacticStep:
@@ -126,26 +121,20 @@ class DidacticStep:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE, eps=1e-9)
         self.criterion = nn.CrossEntropyLoss(ignore_index=config.pad_id, label_smoothing=SMOOTHING)
 
-    def __call__(self, source: Tensor, labels: Tensor) -> None:
-        """(batch, src_len) and (batch, tgt_len) ids, padded."""
+    def __call__(self, source: Tensor, labels: Tensor) -> float:
+        """(batch, src_len) and (batch, tgt_len) ids -> the number of labels, padding included."""
         pad_id = self.config.pad_id
         tgt = shift_right(labels, self.config.bos_id)
         output = self.model(source, tgt, padding_mask(source, pad_id), decoder_mask(tgt, pad_id))
         self.criterion(output.view(-1, output.shape[-1]), labels.view(-1)).backward()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        return labels.numel()
 
 
 def candidates(task: TrainingTask) -> list[Candidate]:
     """The step on the task's batch."""
-    step = DidacticStep(task.config, task.device)
-    source, labels = task.batch()
-
-    def run() -> float:
-        step(source, labels)
-        return labels.numel()
-
-    return [Candidate(NAME, run)]
+    return [Candidate(NAME, partial(DidacticStep(task.config, task.device), *task.batch()))]
 
 
 class FixedLength(Dataset[tuple[Tensor, Tensor]]):

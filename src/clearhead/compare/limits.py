@@ -16,6 +16,7 @@ from clearhead.compare.results import Benchmark, Comparison
 from clearhead.compare.timing import Candidate, Measurements, Progress, measure
 from clearhead.compare.training_benchmark import own_candidates
 from clearhead.compare.workloads import BenchmarkModel, TrainingTask, first_token, matrix_flop
+from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer, TransformerConfig
 
 REPEAT = 4  # products per run, so that a run is long compared with the clock's resolution
@@ -35,7 +36,7 @@ def arithmetic_benchmark(
 
 def _products(task: TrainingTask, size: int) -> Iterator[Candidate]:
     for name, dtype in DTYPES.items():
-        if name == "float32" or task.has_bf16:
+        if name == "float32" or multiplies_bfloat16(task.device):
             a, b = (torch.randn(size, size, device=task.device).to(dtype) for _ in range(2))
             product = partial(torch.mm, a, b, out=torch.empty_like(a))
             yield Candidate(f"product, {name}", partial(_repeat, product, size))

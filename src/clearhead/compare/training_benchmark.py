@@ -21,8 +21,8 @@ from torch import nn
 from clearhead.compare import didactic, timing
 from clearhead.compare.results import Benchmark, Comparison, distinct
 from clearhead.compare.training_peers import Marian, TorchTransformer, XTransformer, peer_loss
-from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, EpochTask, TrainingTask
-from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.compare.workloads import LEARNING_RATE, SMOOTHING, TrainingTask
+from clearhead.data.batching import TokenBatches
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer, TransformerConfig
 from clearhead.training.device_settings import Precision, choose_device_settings
@@ -107,7 +107,8 @@ def peer_candidates(
 
     With `compiled`, torch.compile runs during the warm-up.
     """
-    for precision in ("float32", "bfloat16 autocast") if task.has_bf16 else ("float32",):
+    precisions = ("float32", "bfloat16 autocast")
+    for precision in precisions if multiplies_bfloat16(task.device) else precisions[:1]:
         model = build(task.config)
         if compiled:
             model.compile(dynamic=False)
@@ -177,17 +178,17 @@ def _step_comparisons(found: timing.Measurements) -> Iterator[Comparison]:
 
 
 def epoch_benchmark(
-    task: EpochTask, seconds: float, rounds: int, progress: timing.Progress = print
+    task: TrainingTask, seconds: float, rounds: int, progress: timing.Progress = print
 ) -> tuple[Benchmark, list[str]]:
     """The benchmark, and remarks on the sample and on the duration of a whole epoch."""
-    rows = max(1, task.batch_tokens // task.longest)
+    rows = max(1, task.plan.max_tokens // task.longest)
     loop = didactic.DidacticLoop(task.corpus, task.config, rows, task.longest)
     candidates = [timing.Candidate(DIDACTIC, partial(_run_for, seconds, loop.step))]
     batches = {}
-    for precision in native_precisions(torch.device("cpu")):
+    for precision in native_precisions(task.device):
         name = f"{CLEARHEAD}, token batches, {PRECISIONS[precision]}"
-        batches[name] = _token_batches(task)
-        trainer = make_trainer(task.config, batches[name], torch.device("cpu"), precision)
+        batches[name] = task.batches()
+        trainer = make_trainer(task.config, batches[name], task.device, precision)
         candidates.append(
             timing.Candidate(name, partial(_run_for, seconds, partial(_own_step, trainer)))
         )
@@ -196,14 +197,11 @@ def epoch_benchmark(
     density = task.target_tokens / (len(task.corpus) * task.longest)
     notes[DIDACTIC] = f"{100 * (1 - density):.0f} % padding"
     title = f"An epoch of {len(task.corpus):,} pairs, batching included"
-    benchmark = Benchmark(title, "target tokens/s", found, _epoch_comparisons(found), notes)
+    fastest, plain = timing.fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"
+    assert fastest is not None
+    both = distinct([Comparison(fastest, DIDACTIC, BASELINE), Comparison(plain, DIDACTIC)])
+    benchmark = Benchmark(title, "target tokens/s", found, both, notes)
     return benchmark, _epoch_remarks(task, found, rows, seconds)
-
-
-def _token_batches(task: EpochTask) -> TokenBatches:
-    config = task.config
-    plan = BatchPlan(task.batch_tokens, pad_id=config.pad_id, eos_id=config.eos_id)
-    return TokenBatches(task.corpus, plan)
 
 
 def _run_for(seconds: float, step: Callable[[], float]) -> float:
@@ -213,17 +211,8 @@ def _run_for(seconds: float, step: Callable[[], float]) -> float:
     return tokens
 
 
-def _epoch_comparisons(found: timing.Measurements) -> list[Comparison]:
-    ours, plain = timing.fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"
-    assert ours is not None
-    return [
-        Comparison(ours, DIDACTIC, BASELINE),
-        *([Comparison(plain, DIDACTIC)] if plain != ours else []),
-    ]
-
-
 def _epoch_remarks(
-    task: EpochTask, found: timing.Measurements, rows: int, seconds: float
+    task: TrainingTask, found: timing.Measurements, rows: int, seconds: float
 ) -> list[str]:
     times = "; ".join(
         f"{name} {median(task.target_tokens / one.rate for one in own):,.0f} s"
@@ -232,6 +221,6 @@ def _epoch_remarks(
     return [
         f"sample: {seconds:g} s per trainer and round, each continuing its own epoch; "
         f"fixed padding to the longest sentence, {task.longest} tokens, {rows} pairs per batch; "
-        f"token batches of at most {task.batch_tokens:,} positions",
+        f"token batches of at most {task.plan.max_tokens:,} positions",
         f"a whole epoch ({task.target_tokens:,} target tokens) at these rates: {times}",
     ]

@@ -5,7 +5,6 @@ weights are copied; x-transformers differs in its biases and positions.
 """
 
 import math
-from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -89,7 +88,11 @@ class Marian(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.pad_id = config.pad_id
-        self.inner = library("transformers").MarianMTModel(marian_config(config))
+        transformers = library("transformers")
+        tied = ("share_encoder_decoder_embeddings", "tie_word_embeddings")
+        sizes = library("clearhead.export.huggingface").sizes(config)
+        own = {"vocab_size": config.src_vocab_size} | dict.fromkeys(tied, config.tie_embeddings)
+        self.inner = transformers.MarianMTModel(transformers.MarianConfig(**sizes | own))
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """(batch, src_len), (batch, tgt_len) ids -> (batch, tgt_len, vocab) logits."""
@@ -99,14 +102,6 @@ class Marian(nn.Module):
             decoder_input_ids=tgt,
             use_cache=False,
         ).logits
-
-
-def marian_config(config: TransformerConfig) -> Any:
-    """Our hyperparameters under Marian's names."""
-    tied = ("share_encoder_decoder_embeddings", "tie_word_embeddings")
-    sizes = library("clearhead.export.huggingface").sizes(config)
-    own = {"vocab_size": config.src_vocab_size} | dict.fromkeys(tied, config.tie_embeddings)
-    return library("transformers").MarianConfig(**sizes | own)
 
 
 class XTransformer(nn.Module):

@@ -10,12 +10,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+from torch import Tensor, nn
 
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.compare.rnn import training
 from clearhead.compare.rnn.costs import activation_bytes, batch_of, train_step
 from clearhead.compare.rnn.findings import CurvePoint
-from clearhead.compare.rnn.translator import transformer_config
+from clearhead.compare.rnn.translator import (
+    TRANSFORMER,
+    Model,
+    make_model,
+    transformer_config,
+)
 from clearhead.compare.timing import Candidate, Machine, Progress, measure, median_rate
 from clearhead.compare.workloads import matrix_flop
 from clearhead.models import Transformer, TransformerConfig, count_parameters
@@ -133,23 +139,21 @@ def translator(d_model: int, vocabulary: int) -> TransformerConfig:
 def count_translator(config: TransformerConfig, length: int) -> Counts:
     """For a source and a target of `length` tokens each; FLOP are per target token."""
     with torch.device("meta"):  # shapes only
-        model = Transformer.from_config(config).eval()
         ids = torch.zeros(1, length, dtype=torch.long)
-        flop = matrix_flop(model, ids, ids, padding_mask(ids, 0), decoder_mask(ids, 0))
-    return _counts(count_parameters(model), flop / length)
+        inputs = ids, ids, padding_mask(ids, 0), decoder_mask(ids, 0)
+        return _counts(Transformer.from_config(config).eval(), inputs)
 
 
 def count_bert(config: BertConfig, length: int) -> Counts:
     """For one text of `length` tokens."""
     with torch.device("meta"):
-        model = Bert(config).eval()
-        flop = matrix_flop(model, torch.zeros(1, length, dtype=torch.long))
-    return _counts(count_parameters(model), flop / length)
+        return _counts(Bert(config).eval(), (torch.zeros(1, length, dtype=torch.long),))
 
 
-def _counts(parameters: int, flop: float) -> Counts:
+def _counts(model: nn.Module, inputs: tuple[Tensor, ...]) -> Counts:
+    parameters, flop = count_parameters(model), matrix_flop(model, *inputs)
     megabytes = 4 * parameters / 1e6
-    return Counts(parameters, flop, megabytes, TRAINING_COPIES * megabytes)
+    return Counts(parameters, flop / inputs[0].shape[1], megabytes, TRAINING_COPIES * megabytes)
 
 
 def run(study: Study, machine: Machine, progress: Progress) -> WidthResults:
@@ -173,19 +177,15 @@ def run(study: Study, machine: Machine, progress: Progress) -> WidthResults:
     return WidthResults(machine, study, vocabulary, widths, genomics)
 
 
-def _model(width: int, vocabulary: int) -> Transformer:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        return Transformer.from_config(translator(width, vocabulary))
+def _model(width: int, vocabulary: int) -> Model:
+    return make_model(TRANSFORMER, translator(width, vocabulary), seed=1)
 
 
 def _train(experiment: training.Experiment, width: int, progress: Progress) -> list[CurvePoint]:
     progress(f"d_model {width} trains for {experiment.task.seconds:.0f} s")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        model = Transformer.from_config(translator(width, experiment.tokenizer.vocab_size))
-        # Equation 3 of the paper: the learning rate is proportional to d_model^-0.5.
-        return experiment.train(model, training.PEAK * (NARROWEST / width) ** 0.5)
+    # Equation 3 of the paper: the learning rate is proportional to d_model^-0.5.
+    peak = training.PEAK * (NARROWEST / width) ** 0.5
+    return experiment.train(_model(width, experiment.tokenizer.vocab_size), peak)
 
 
 def training_speed(

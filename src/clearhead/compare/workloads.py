@@ -1,6 +1,6 @@
 """The models, batches and sentences that benchmarks run on, built from command-line options."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +17,6 @@ from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
 from clearhead.errors import UserError
-from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import PRESETS, Transformer, TransformerConfig
 from clearhead.text import Tokenizer
 from clearhead.training.device_settings import choose_device
@@ -33,10 +32,7 @@ LEARNING_RATE = 1e-4
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """A corpus of exactly one full batch, so that every step trains on the same tokens.
-
-    Shapes: source, target: (batch, length) ids without padding, each target ending with EOS.
-    """
+    """A corpus to train on, in the batches of `plan`."""
 
     config: TransformerConfig
     corpus: EncodedCorpus
@@ -44,7 +40,7 @@ class TrainingTask:
     device: torch.device
 
     def batches(self) -> TokenBatches:
-        """An endless iterator over epochs of one batch."""
+        """An endless iterator over epochs."""
         return TokenBatches(self.corpus, self.plan)
 
     def batch(self) -> tuple[Tensor, Tensor]:
@@ -59,9 +55,14 @@ class TrainingTask:
             torch.cuda.synchronize(self.device)
 
     @property
-    def has_bf16(self) -> bool:
-        """Whether bfloat16 is faster than float32 on the device."""
-        return multiplies_bfloat16(self.device)
+    def longest(self) -> int:
+        """Length of the longest sentence, EOS included: the length that fixed padding needs."""
+        return 1 + max(int(side.max()) for side in self.corpus.lengths(0, len(self.corpus)))
+
+    @property
+    def target_tokens(self) -> int:
+        """Target tokens of an epoch, EOS included."""
+        return int(self.corpus.lengths(0, len(self.corpus))[1].sum()) + len(self.corpus)
 
 
 @dataclass(frozen=True)
@@ -73,25 +74,6 @@ class BenchmarkModel:
     tokenizer: Tokenizer
     folder: Path
     threads: int
-
-
-@dataclass(frozen=True)
-class EpochTask:
-    """A corpus to train on, in batches of at most `batch_tokens` positions including padding."""
-
-    config: TransformerConfig
-    corpus: EncodedCorpus
-    batch_tokens: int
-
-    @property
-    def longest(self) -> int:
-        """Length of the longest sentence, EOS included: the length that fixed padding needs."""
-        return 1 + max(int(side.max()) for side in self.corpus.lengths(0, len(self.corpus)))
-
-    @property
-    def target_tokens(self) -> int:
-        """Target tokens of an epoch, EOS included."""
-        return int(self.corpus.lengths(0, len(self.corpus))[1].sum()) + len(self.corpus)
 
 
 def make_config(size: str, vocabulary: int, seq_len: int) -> TransformerConfig:
@@ -140,7 +122,10 @@ def random_ids(config: TransformerConfig, rows: int, length: int) -> np.ndarray:
 def full_batch(
     config: TransformerConfig, rows: int, length: int, folder: Path, device: torch.device
 ) -> TrainingTask:
-    """Random sentences of one length, EOS included: source and target of (rows, length)."""
+    """A corpus of exactly one full batch, so that every step trains on the same tokens.
+
+    Random source and target ids without padding: (rows, length) each, the last one EOS.
+    """
     texts = [[" ".join(map(str, s)) for s in side] for side in random_ids(config, rows, length - 1)]
     pairs = [Pair(source, target) for source, target in zip(*texts, strict=True)]
     corpus = EncodedCorpus.build(pairs, parse_ids, folder, length)
@@ -184,25 +169,15 @@ def read_sources(model: BenchmarkModel, data: str, lines: int) -> list[Ids]:
 
 def read_epoch(
     tokenizer: Tokenizer, data: str, lines: int, batch_tokens: int, size: str, folder: Path
-) -> EpochTask:
+) -> TrainingTask:
     """The first pairs of a corpus, encoded, with the configuration of a model for them."""
     pairs = islice(open_pairs(data), lines)
     corpus = EncodedCorpus.build(pairs, tokenizer.encode_batch, folder, MAX_LENGTH)
     if not len(corpus):
         raise UserError(f"{data} holds no pair of at most {MAX_LENGTH} tokens; give another --data")
     config = make_config(size, tokenizer.vocab_size, MAX_LENGTH + 1)
-    return EpochTask(config, corpus, batch_tokens)
-
-
-def batches_by_length(sources: Sequence[Ids], rows: int) -> Iterator[list[int]]:
-    """Indices of sentences of similar length, `rows` at a time, longest first."""
-    order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
-    yield from (order[start : start + rows] for start in range(0, len(order), rows))
-
-
-def before_eos(eos_id: int, ids: Ids) -> Ids:
-    """The ids before the first EOS token."""
-    return ids[: ids.index(eos_id)] if eos_id in ids else ids
+    plan = BatchPlan(batch_tokens, pad_id=config.pad_id, eos_id=config.eos_id)
+    return TrainingTask(config, corpus, plan, torch.device("cpu"))
 
 
 def matrix_flop(model: nn.Module, *inputs: Tensor, training: bool = False) -> int:

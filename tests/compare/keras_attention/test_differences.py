@@ -36,18 +36,18 @@ def cells(row: Difference) -> tuple[str, str, str]:
 
 
 def test_every_row_is_a_difference_and_topics_are_unique(keras: Any) -> None:
-    rows = list(report.differences(keras))
+    rows = list(report.differences())
     assert len({row.topic for row in rows}) == len(rows) > 15
     equal = [row.topic for row in rows if len(set(cells(row))) == 1]
     # This row shows how to make them equal.
-    assert equal == [weight_differences.parameters_of_the_paper(keras).topic]
+    assert equal == [weight_differences.parameters_of_the_paper().topic]
 
 
 def test_cells_do_not_depend_on_the_seed(keras: Any) -> None:
     found = []
     for seed in (1, 2):
         torch.manual_seed(seed)
-        rows = [row for row in report.differences(keras) if "standard deviation" not in row.topic]
+        rows = [row for row in report.differences() if "standard deviation" not in row.topic]
         found.append([cells(row) for row in rows if "float64" not in row.topic])
     assert found[0] == found[1]
 
@@ -56,10 +56,10 @@ def test_the_numbers_of_parameters_follow_the_formula(keras: Any) -> None:
     d, heads = weight_differences.WIDTH, weight_differences.HEADS
     grown = [4 * d * (h * d) + 3 * h * d + d for h in heads]
     paper = [4 * d * d + 4 * d] * len(heads)
-    found = weight_differences.parameters_by_heads(keras)
+    found = weight_differences.parameters_by_heads()
     assert found.keras == " → ".join(f"{count:,}" for count in grown)
     assert found.torch == found.clearhead == " → ".join(f"{count:,}" for count in paper)
-    assert set(cells(weight_differences.parameters_of_the_paper(keras))) == {found.torch}
+    assert set(cells(weight_differences.parameters_of_the_paper())) == {found.torch}
 
 
 def inverted_mask(
@@ -109,21 +109,21 @@ def test_a_cell_changes_with_our_block(
 
 
 def test_a_cell_changes_with_dropout(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert call_differences.dropout(keras).clearhead == "dropout is required, on until eval()"
+    assert call_differences.dropout().clearhead == "dropout is required, on until eval()"
     monkeypatch.setattr(MultiHeadAttentionBlock, "forward", without_dropout)
-    assert call_differences.dropout(keras).clearhead.endswith("off until training=True")
+    assert call_differences.dropout().clearhead.endswith("off until training=True")
 
 
 def test_a_cell_changes_with_torch(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert call_differences.order_of_axes(keras).torch == "(seq, batch, d_model)"
+    assert call_differences.order_of_axes().torch == "(seq, batch, d_model)"
     init = nn.MultiheadAttention.__init__
 
     def batch_first(self: Any, width: int, heads: int, bias: bool = False) -> None:
         init(self, width, heads, batch_first=True)
 
     monkeypatch.setattr(nn.MultiheadAttention, "__init__", batch_first)
-    assert call_differences.order_of_axes(keras).torch == "(batch, seq, d_model)"
-    assert weight_differences.bias(keras).torch == "bias=False, zeros"
+    assert call_differences.order_of_axes().torch == "(batch, seq, d_model)"
+    assert weight_differences.bias().torch == "bias=False, zeros"
 
 
 def test_a_cell_changes_with_keras(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +135,9 @@ def test_a_cell_changes_with_keras(keras: Any, monkeypatch: pytest.MonkeyPatch) 
         build(self, *shapes)
         self.query_dense.bias.assign(self.query_dense.bias + 1)
 
-    assert weight_differences.bias(keras).keras == "use_bias=True, zeros"
+    assert weight_differences.bias().keras == "use_bias=True, zeros"
     monkeypatch.setattr(keras.layers.MultiHeadAttention, "build", with_nonzero_bias)
-    assert weight_differences.bias(keras).keras == "use_bias=True, random numbers"
+    assert weight_differences.bias().keras == "use_bias=True, random numbers"
 
 
 def test_all_formats_have_the_same_content(monkeypatch: pytest.MonkeyPatch) -> None:

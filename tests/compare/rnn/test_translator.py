@@ -10,10 +10,11 @@ from clearhead.compare.rnn.translator import (
     NAMES,
     RECURRENT,
     RnnTranslator,
-    greedy,
+    engine_of,
     make_model,
     model_sizes,
 )
+from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from tests.compare.rnn.sizes import TINY
 
@@ -75,8 +76,10 @@ def test_earlier_outputs_do_not_depend_on_later_tokens(name: str) -> None:
 def test_greedy_takes_the_most_likely_token_and_a_batch_equals_single_sentences(name: str) -> None:
     model = new_model(name)
     sources = [[5, 9, 2], [4, 8, 7, 30, 2], [11, 2]]
-    found = greedy(model, sources, limit=6)
-    assert [greedy(model, [source], limit=6)[0] for source in sources] == found
+    options = DecodingOptions(beam_size=1, min_length=0, max_length=6)
+    engine = engine_of(model)
+    found = [best[0].ids for best in engine.decode(sources, options)]
+    assert [engine.decode([source], options)[0][0].ids for source in sources] == found
     src = torch.tensor(sources[1:2])
     mask = padding_mask(src, 0)
     written = torch.tensor([[1, *found[1]]])

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.compare.keras_attention.conversion import to_keras, to_torch
 from clearhead.compare.proofs import fixtures
+from clearhead.compare.timing import load_keras
 from clearhead.errors import UserError
 
 BATCH, H, QUERY, KEY = fixtures.BATCH, fixtures.HEADS, fixtures.QUERY, fixtures.KEY
@@ -44,6 +45,11 @@ class Layers:
     keras: Any
     torch: nn.MultiheadAttention
     ours: MultiHeadAttentionBlock
+
+
+def keras_layer(heads: int, key_dim: int) -> Any:
+    """A new layer of Keras; it has no weights before its first input."""
+    return load_keras().layers.MultiHeadAttention(heads, key_dim)
 
 
 def equal_layers(dropout: float = 0.0, bias: bool = True) -> Layers:

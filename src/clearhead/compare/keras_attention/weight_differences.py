@@ -1,7 +1,6 @@
 """Conventions about weights: their number, layout, creation and initialisation."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,29 +14,15 @@ from clearhead.models import count_parameters
 WIDTH, HEADS = 64, (1, 2, 4, 8)  # of the parameter counts
 
 
-def rows(keras: Any) -> Iterator[d.Difference]:
-    """All rows, computed now."""
-    yield key_dim(keras)
-    yield parameters_by_heads(keras)
-    yield parameters_of_the_paper(keras)
-    yield indivisible_heads(keras)
-    yield layout()
-    yield creation(keras)
-    yield other_widths(keras)
-    yield bias(keras)
-    yield spread(keras)
-    yield float64()
-
-
-def _built(keras: Any, heads: int, key_dim: int, width: int) -> Any:
-    layer = keras.layers.MultiHeadAttention(heads, key_dim)
+def _built(heads: int, key_dim: int, width: int) -> Any:
+    layer = d.keras_layer(heads, key_dim)
     layer.build((None, None, width), (None, None, width))
     return layer
 
 
-def key_dim(keras: Any) -> d.Difference:
+def key_dim() -> d.Difference:
     """The size given to the constructor: of one head or of all."""
-    kernel = _built(keras, d.H, d.D_MODEL, d.D_MODEL).query_dense.kernel.shape
+    kernel = _built(d.H, d.D_MODEL, d.D_MODEL).query_dense.kernel.shape
     theirs, ours = d.new_torch_and_ours()
     return d.Difference(
         f"the width that you give, here {d.D_MODEL} with {d.H} heads",
@@ -49,20 +34,20 @@ def key_dim(keras: Any) -> d.Difference:
     )
 
 
-def parameters_by_heads(keras: Any) -> d.Difference:
+def parameters_by_heads() -> d.Difference:
     """The number of parameters as the number of heads grows."""
     return _parameters(
         f"parameters with {' → '.join(map(str, HEADS))} heads, the size given being {WIDTH}",
-        [_built(keras, h, WIDTH, WIDTH).count_params() for h in HEADS],
+        [_built(h, WIDTH, WIDTH).count_params() for h in HEADS],
         "in Keras more heads mean more weights unless key_dim shrinks; elsewhere they share",
     )
 
 
-def parameters_of_the_paper(keras: Any) -> d.Difference:
+def parameters_of_the_paper() -> d.Difference:
     """The same with key_dim divided by the number of heads."""
     return _parameters(
         f"the same with Keras' key_dim = {WIDTH} // num_heads",
-        [_built(keras, h, WIDTH // h, WIDTH).count_params() for h in HEADS],
+        [_built(h, WIDTH // h, WIDTH).count_params() for h in HEADS],
         "now all three have the paper's 4 · d_model² weights and 4 · d_model biases",
     )
 
@@ -74,12 +59,12 @@ def _parameters(topic: str, in_keras: list[int], so: str) -> d.Difference:
     return d.Difference.of(topic, cells, so)
 
 
-def indivisible_heads(keras: Any) -> d.Difference:
+def indivisible_heads() -> d.Difference:
     """A width of 64 with 5 heads."""
     odd = 5
     return d.Difference(
         f"{odd} heads for a width of {WIDTH}",
-        d.outcome(lambda: _built(keras, odd, WIDTH // odd, WIDTH)),
+        d.outcome(lambda: _built(odd, WIDTH // odd, WIDTH)),
         d.outcome(lambda: nn.MultiheadAttention(WIDTH, odd)),
         d.outcome(lambda: MultiHeadAttentionBlock(WIDTH, odd, 0.0)),
         "in Keras the inner width is free, and such a layer has no equivalent elsewhere",
@@ -99,9 +84,9 @@ def layout() -> d.Difference:
     )
 
 
-def creation(keras: Any) -> d.Difference:
+def creation() -> d.Difference:
     """The number of weight tensors before the first call."""
-    new, built = keras.layers.MultiHeadAttention(d.H, 7), _built(keras, d.H, 7, d.D_MODEL)
+    new, built = d.keras_layer(d.H, 7), _built(d.H, 7, d.D_MODEL)
     theirs, ours = d.new_torch_and_ours()
     return d.Difference(
         "tensors of weights before the first call, and after",
@@ -112,10 +97,10 @@ def creation(keras: Any) -> d.Difference:
     )
 
 
-def other_widths(keras: Any) -> d.Difference:
+def other_widths() -> d.Difference:
     """Keys and values of another width than the queries."""
     q, k = torch.randn(d.BATCH, d.QUERY, d.D_MODEL), torch.randn(d.BATCH, d.KEY, d.D_MODEL + 3)
-    layer = keras.layers.MultiHeadAttention(d.H, 7)
+    layer = d.keras_layer(d.H, 7)
     theirs = nn.MultiheadAttention(d.D_MODEL, d.H, batch_first=True)
     wide = nn.MultiheadAttention(d.D_MODEL, d.H, kdim=k.shape[2], vdim=k.shape[2], batch_first=True)
     ours = MultiHeadAttentionBlock(d.D_MODEL, d.H, 0.0)
@@ -129,9 +114,9 @@ def other_widths(keras: Any) -> d.Difference:
     )
 
 
-def bias(keras: Any) -> d.Difference:
+def bias() -> d.Difference:
     """The default, and the initial values."""
-    layer = _built(keras, d.H, 7, d.D_MODEL)
+    layer = _built(d.H, 7, d.D_MODEL)
     theirs, ours = d.new_torch_and_ours()
 
     def initial(*biases: Any) -> str:
@@ -139,7 +124,7 @@ def bias(keras: Any) -> d.Difference:
 
     return d.Difference(
         "bias by default, and its initial values",
-        f"{d.default(keras.layers.MultiHeadAttention, 'use_bias')}, "
+        f"{d.default(type(layer), 'use_bias')}, "
         f"{initial(layer.query_dense.bias.value, layer.output_dense.bias.value)}",
         f"{d.default(nn.MultiheadAttention, 'bias')}, "
         f"{initial(theirs.in_proj_bias, theirs.out_proj.bias)}",
@@ -148,10 +133,10 @@ def bias(keras: Any) -> d.Difference:
     )
 
 
-def spread(keras: Any) -> d.Difference:
+def spread() -> d.Difference:
     """The standard deviation of a newly initialised query matrix."""
     width, heads = 512, 8
-    layer = _built(keras, heads, width // heads, width)
+    layer = _built(heads, width // heads, width)
     theirs = nn.MultiheadAttention(width, heads)
     ours = MultiHeadAttentionBlock(width, heads, 0.0)
     weights = (layer.query_dense.kernel.value, theirs.in_proj_weight[:width], ours.w_q.weight)
@@ -181,3 +166,10 @@ def float64() -> d.Difference:
         precision(expected),
         "to check formulas in float64 with Keras on torch, request the scores",
     )
+
+
+# In the order of the table.
+ROWS = (
+    key_dim, parameters_by_heads, parameters_of_the_paper, indivisible_heads, layout,
+    creation, other_widths, bias, spread, float64,
+)  # fmt: skip

@@ -17,18 +17,8 @@ from clearhead.blocks import (
     decoder_mask,
     shift_right,
 )
-from clearhead.compare.proofs import exports
+from clearhead.compare.proofs import exports, proof
 from clearhead.compare.proofs import fixtures as f
-from clearhead.compare.proofs.proof import (
-    Deviation,
-    Proof,
-    compare_functions,
-    compare_modules,
-    in_both_precisions,
-    largest_difference,
-    randomize,
-    worst,
-)
 from clearhead.decoding.steps import CachedSteps
 from clearhead.fast import (
     CheapDropout,
@@ -50,9 +40,9 @@ BETAS, DECAY, LR, CLIP = (0.9, 0.98), 0.1, 3e-3, 1.0
 ADAM_EPS = 1e-5
 
 
-def proofs() -> Iterator[Proof]:
+def proofs() -> Iterator[proof.Proof]:
     """Leaf operations, whole models, losses, optimizers, decoding, bfloat16."""
-    both = in_both_precisions
+    both = proof.in_both_precisions
     yield from both("kernel_attention", "MultiHeadAttentionBlock.attention", attention)
     yield from both("fused_normalize", "LayerNormalization.normalize", norm)
     yield from both("CheapDropout, same draws", "dropout as written", dropout)
@@ -62,10 +52,10 @@ def proofs() -> Iterator[Proof]:
             yield from both(ours, "Transformer", partial(accelerated, operations, position))
     yield from both("projected_cross_entropy", "F.cross_entropy of the projection", loss)
     yield from both("fused_cross_entropy", "cross_entropy of ProjectionLayer", token_loss)
-    yield Proof("recompute_insides(Transformer)", "Transformer", "float32", 0.0, recomputed)
-    yield Proof("FlatAdam, 8 steps", "torch.optim.AdamW", "float32", 1e-5, adam)
+    yield proof.Proof("recompute_insides(Transformer)", "Transformer", "float32", 0.0, recomputed)
+    yield proof.Proof("FlatAdam, 8 steps", "torch.optim.AdamW", "float32", 1e-5, adam)
     if hasattr(torch.optim, "Muon"):  # since 2.9
-        yield Proof("FlatMuon, 4 steps", "torch.optim.Muon and AdamW", "float32", 1e-5, muon)
+        yield proof.Proof("FlatMuon, 4 steps", "torch.optim.Muon and AdamW", "float32", 1e-5, muon)
     yield from both("r_drop_loss", "F.cross_entropy and F.kl_div, as the paper writes it", r_drop)
     for position in f.NORM_POSITIONS:
         ours = f"decoding with a key-value cache, {position}-norm, {STEPS} steps"
@@ -74,32 +64,32 @@ def proofs() -> Iterator[Proof]:
     yield from exports.bfloat16()
 
 
-def attention(dtype: torch.dtype) -> Deviation:
+def attention(dtype: torch.dtype) -> proof.Deviation:
     """Every mask."""
 
-    def find(mask: Tensor | None) -> Deviation:
+    def find(mask: Tensor | None) -> proof.Deviation:
         readable = MultiHeadAttentionBlock(f.D_MODEL, f.HEADS, 0.0)
-        randomize(readable, dtype)
+        proof.randomize(readable, dtype)
         fast = accelerate(copy.deepcopy(readable), {"attention"})
         calls = (lambda q, k, v: fast(q, k, v, mask), lambda q, k, v: readable(q, k, v, mask))
-        return compare_modules(fast, readable, calls, f.queries_keys_values(dtype))
+        return proof.compare_modules(fast, readable, calls, f.queries_keys_values(dtype))
 
-    return worst(map(find, f.MASKS.values()))
+    return proof.worst(map(find, f.MASKS.values()))
 
 
-def norm(dtype: torch.dtype) -> Deviation:
+def norm(dtype: torch.dtype) -> proof.Deviation:
     """One α for all features, and one per feature."""
 
-    def find(features: int | None) -> Deviation:
+    def find(features: int | None) -> proof.Deviation:
         readable = LayerNormalization(features, EPS)
-        randomize(readable, dtype)
+        proof.randomize(readable, dtype)
         fast = accelerate(copy.deepcopy(readable), {"normalization"})
-        return compare_modules(fast, readable, (fast, readable), [f.source(dtype)])
+        return proof.compare_modules(fast, readable, (fast, readable), [f.source(dtype)])
 
-    return worst(map(find, (None, f.D_MODEL)))
+    return proof.worst(map(find, (None, f.D_MODEL)))
 
 
-def dropout(dtype: torch.dtype) -> Deviation:
+def dropout(dtype: torch.dtype) -> proof.Deviation:
     """At a rate of 64/256: an element, and its gradient, is 0 or divided by 1 - p."""
     x, rate = f.source(dtype), 0.25
     kept = torch.empty_like(x)
@@ -109,22 +99,22 @@ def dropout(dtype: torch.dtype) -> Deviation:
         kept.copy_(y.detach() != 0)
         return y
 
-    return compare_functions(fast, lambda x: x * kept / (1 - rate), [x])
+    return proof.compare_functions(fast, lambda x: x * kept / (1 - rate), [x])
 
 
-def accelerated(ops: frozenset[str], position: f.NormPosition, dtype: torch.dtype) -> Deviation:
+def accelerated(ops: frozenset[str], norm: f.NormPosition, dtype: torch.dtype) -> proof.Deviation:
     """The whole model, from ids to logits, with padding."""
-    readable = f.small_transformer(position, dtype, EPS)
+    readable = f.small_transformer(norm, dtype, EPS)
     return _compare_models(accelerate(copy.deepcopy(readable), ops), readable)
 
 
-def _compare_models(ours: Transformer, theirs: Transformer) -> Deviation:
+def _compare_models(ours: Transformer, theirs: Transformer) -> proof.Deviation:
     src, tgt = f.small_batch(theirs)
     calls = (lambda: f.logits(ours, src, tgt), lambda: f.logits(theirs, src, tgt))
-    return compare_modules(ours, theirs, calls)
+    return proof.compare_modules(ours, theirs, calls)
 
 
-def loss(dtype: torch.dtype) -> Deviation:
+def loss(dtype: torch.dtype) -> proof.Deviation:
     """The mean loss, and the gradients of hidden states, weight and bias."""
     tokens, vocab = 23, 41
     labels = torch.randint(0, vocab, (tokens,))
@@ -136,25 +126,27 @@ def loss(dtype: torch.dtype) -> Deviation:
         return F.cross_entropy(F.linear(hidden, weight, bias), labels, label_smoothing=SMOOTHING)
 
     sizes = (tokens, f.D_MODEL), (vocab, f.D_MODEL), (vocab,)
-    return compare_functions(fused, readable, [torch.randn(size, dtype=dtype) for size in sizes])
+    inputs = [torch.randn(size, dtype=dtype) for size in sizes]
+    return proof.compare_functions(fused, readable, inputs)
 
 
-def token_loss(dtype: torch.dtype) -> Deviation:
+def token_loss(dtype: torch.dtype) -> proof.Deviation:
     """Cross-entropy through the projection, the mean over tokens."""
     tokens, vocab = 14, 41
     labels = torch.randint(0, vocab, (tokens,))
     readable = ProjectionLayer(f.D_MODEL, vocab)
-    randomize(readable, dtype)
+    proof.randomize(readable, dtype)
     fast = copy.deepcopy(readable)
 
     def mean(loss: TokenLoss, layer: ProjectionLayer, x: Tensor) -> Tensor:
         return loss(layer, x, labels, SMOOTHING)[0] / tokens
 
     calls = partial(mean, fused_cross_entropy, fast), partial(mean, cross_entropy, readable)
-    return compare_modules(fast, readable, calls, [torch.randn(tokens, f.D_MODEL, dtype=dtype)])
+    hidden = torch.randn(tokens, f.D_MODEL, dtype=dtype)
+    return proof.compare_modules(fast, readable, calls, [hidden])
 
 
-def recomputed() -> Deviation:
+def recomputed() -> proof.Deviation:
     """Layers that recompute their activations in the backward pass: bit-identical gradients."""
     readable = f.small_transformer("pre", torch.float32)
     recomputing = copy.deepcopy(readable)
@@ -163,7 +155,7 @@ def recomputed() -> Deviation:
 
 
 @torch.no_grad()
-def cached_decoding(position: f.NormPosition, dtype: torch.dtype) -> Deviation:
+def cached_decoding(position: f.NormPosition, dtype: torch.dtype) -> proof.Deviation:
     """The decoder's output at every position of four targets."""
     model = f.small_transformer(position, dtype)
     src, tgt = f.small_batch(model, STEPS)
@@ -171,10 +163,10 @@ def cached_decoding(position: f.NormPosition, dtype: torch.dtype) -> Deviation:
     expected = model.decode(memory, mask, tgt, decoder_mask(tgt, model.config.pad_id))
     steps = CachedSteps(model, src)
     found = [steps.hidden(tgt[:, t]) for t in range(STEPS)]
-    return Deviation(largest_difference([(torch.cat(found, dim=1), expected)]))
+    return proof.Deviation(proof.largest_difference([(torch.cat(found, dim=1), expected)]))
 
 
-def adam() -> Deviation:
+def adam() -> proof.Deviation:
     """All parameters after eight steps with gradient clipping and weight decay."""
     ours = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
     theirs = copy.deepcopy(ours)
@@ -185,10 +177,11 @@ def adam() -> Deviation:
         for model in (ours, theirs):
             (100 * model(x).square().sum()).backward()
         _step(flat, [adamw], theirs)
-    return Deviation(largest_difference(zip(ours.parameters(), theirs.parameters(), strict=True)))
+    pairs = zip(ours.parameters(), theirs.parameters(), strict=True)
+    return proof.Deviation(proof.largest_difference(pairs))
 
 
-def muon() -> Deviation:
+def muon() -> proof.Deviation:
     """All parameters of a Transformer: matrices of its layers by Muon, the others by AdamW.
 
     Both implementations orthogonalise in bfloat16, whose rounding is decisive in directions with
@@ -210,7 +203,7 @@ def orthogonalize_exactly(stack: Tensor) -> Tensor:
     return x.to(stack.dtype)
 
 
-def _muon_steps() -> Deviation:
+def _muon_steps() -> proof.Deviation:
     ours = f.small_transformer("pre", torch.float32)
     theirs = copy.deepcopy(ours)
     flat = FlatMuon(ours, BETAS, ADAM_EPS, DECAY)
@@ -224,7 +217,8 @@ def _muon_steps() -> Deviation:
             log_probabilities = model.project(_teacher_forced(model, src, tgt)).flatten(0, 1)
             F.nll_loss(log_probabilities, tgt.flatten()).backward()
         _step(flat, optimizers, theirs)
-    return Deviation(largest_difference(zip(ours.parameters(), theirs.parameters(), strict=True)))
+    pairs = zip(ours.parameters(), theirs.parameters(), strict=True)
+    return proof.Deviation(proof.largest_difference(pairs))
 
 
 def _step(flat: FlatAdam, optimizers: list[Optimizer], theirs: nn.Module) -> None:
@@ -241,7 +235,7 @@ def _teacher_forced(model: Transformer, src: Tensor, labels: Tensor) -> Tensor:
     return f.decode(model, src, shift_right(labels, model.config.bos_id))
 
 
-def r_drop(dtype: torch.dtype) -> Deviation:
+def r_drop(dtype: torch.dtype) -> proof.Deviation:
     """Loss and all gradients, with the same dropout masks on both sides."""
     ours = f.small_transformer("pre", dtype).train()
     for module in ours.modules():
@@ -260,7 +254,7 @@ def r_drop(dtype: torch.dtype) -> Deviation:
         torch.manual_seed(SEED)
         return r_drop_of_the_paper(theirs, src, labels)
 
-    return compare_modules(ours, theirs, (our_loss, their_loss))
+    return proof.compare_modules(ours, theirs, (our_loss, their_loss))
 
 
 def r_drop_of_the_paper(model: Transformer, src: Tensor, labels: Tensor) -> Tensor:

@@ -121,15 +121,12 @@ def keras_to_torch(dtype: torch.dtype) -> proof.Deviation:
         layer = random_layer(dtype)
         block = conversion.from_keras(layer)
         module = conversion.to_torch(block)
-        names = {id(parameter): name for name, parameter in block.named_parameters()}
 
-        def gradients() -> proof.TensorPairs:
+        def gradients() -> Iterator[tuple[Tensor, Tensor]]:
             theirs = conversion.in_our_names(layer, conversion.gradient_of)
-            pairs = attention_pairs(block, module)
-            return [
-                (proof.gradient(mine)[rows], theirs[names[id(ours)]])
-                for ours, mine, rows, _ in pairs
-            ]
+            # Both list weight and bias of w_q, w_k, w_v and w_o.
+            for pair, wanted in zip(attention_pairs(block, module), theirs.values(), strict=True):
+                yield proof.gradient(pair.theirs)[pair.rows], wanted
 
         return proof.compare_functions(
             torch_call(module, mask),

@@ -112,11 +112,11 @@ def _with_states(
     return result, [seen[path][real] for path in paths]
 
 
-def _both(model: Any, folder: Path) -> tuple[Any, Any]:
+def _both(model: Any, folder: Path, noise: float = 0.03) -> tuple[Any, Any]:
     """Randomise all weights, save with transformers, then load ours and theirs."""
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.03)
+            parameter.add_(torch.randn_like(parameter) * noise)
     model.save_pretrained(folder)
     theirs = type(model).from_pretrained(folder, attn_implementation="eager", dtype="auto").eval()
     for module in theirs.modules():
@@ -220,14 +220,9 @@ def greedy() -> Deviation:
         vocab_size=199, n_embd=40, n_layer=3, n_head=4, n_positions=230, bos_token_id=2,
         eos_token_id=2,
     )  # fmt: skip
-    theirs = peers.GPT2LMHeadModel(config).eval()
-    with torch.no_grad(), TemporaryDirectory() as folder, quiet():
+    with TemporaryDirectory() as folder, quiet():
         library("transformers.utils.logging").disable_progress_bar()
-        for parameter in theirs.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.05)
-        theirs.save_pretrained(Path(folder))
-        ours = from_pretrained(folder)
-    assert isinstance(ours, Gpt)
+        ours, theirs = _both(peers.GPT2LMHeadModel(config), Path(folder), noise=0.05)
     prompts = [torch.randint(3, 199, (length,)).tolist() for length in PROMPTS]
     options = SamplingOptions(max_new_tokens=TOKENS, temperature=0, ignore_eos=True)
     different = 0

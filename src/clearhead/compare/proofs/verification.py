@@ -110,18 +110,15 @@ def verify(name: str = ALL, progress: Progress = print) -> Verification:
     Raises:
         UserError: there is no such peer, or its packages are missing.
     """
-    chosen = PEERS if name == ALL else {name: find_peer(name)}
-    present = {key: peer for key, peer in chosen.items() if not peer.missing}
-    remarks = [
-        skipped(key, " and ".join(peer.missing), peer.install)
-        for key, peer in chosen.items()
-        if peer.missing
-    ]
-    results: list[Result] = []
-    for key, peer in present.items():
+    found = Verification([], {}, [])
+    for key, peer in (PEERS if name == ALL else {name: find_peer(name)}).items():
+        if missing := peer.missing:
+            found.remarks.append(skipped(key, " and ".join(missing), peer.install))
+            continue
         progress(f"{key}: {peer.title}")
-        results.extend(run_proofs(key, peer.proofs()))
-    return Verification(results, {key: p.versions for key, p in present.items()}, remarks)
+        found.versions[key] = peer.versions
+        found.results.extend(run_proofs(key, peer.proofs()))
+    return found
 
 
 def find_peer(name: str) -> Peer:
@@ -175,11 +172,11 @@ def _text(found: Verification, machine: str) -> Iterator[str]:
 def text_rows(results: Iterable[Result]) -> Iterator[str]:
     """One line per proof; the claim is last because its width varies."""
     for result in results:
-        outputs, gradients = _differences(result)
+        status, outputs, gradients, bound = _cells(result)
         proof, note = result.proof, result.deviation.note
         yield (
-            f"  {_status(result):6} {proof.precision:8} {outputs:>8} {gradients:>9}  "
-            f"≤ {_scientific(proof.bound):<7} {proof.claim}{f' ({note})' if note else ''}"
+            f"  {status:6} {proof.precision:8} {outputs:>8} {gradients:>9}  "
+            f"≤ {bound:<7} {proof.claim}{f' ({note})' if note else ''}"
         )
 
 
@@ -197,12 +194,12 @@ def markdown_rows(results: Iterable[Result]) -> Iterator[str]:
     yield "| ours | theirs | in | outputs | gradients | bound | |"
     yield "|---|---|---|---:|---:|---:|---|"
     for result in results:
-        outputs, gradients = _differences(result)
+        status, outputs, gradients, bound = _cells(result)
         proof, note = result.proof, result.deviation.note
         yield (
             f"| {proof.ours} | {proof.relation} {proof.theirs} | {proof.precision} | {outputs} "
-            f"| {gradients} | {_scientific(proof.bound)} "
-            f"| {_status(result)}{f'; {note}' if note else ''} |"
+            f"| {gradients} | {bound} "
+            f"| {status}{f'; {note}' if note else ''} |"
         )
 
 
@@ -242,19 +239,14 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _differences(result: Result) -> tuple[str, str]:
-    gradients = result.deviation.gradients
-    return _scientific(result.deviation.outputs), (
-        NONE if gradients is None else _scientific(gradients)
+def _cells(result: Result) -> tuple[str, str, str, str]:
+    """Whether the bound is met, the differences of outputs and of gradients, and the bound."""
+    found = result.deviation
+    outputs, gradients, bound = (
+        NONE if value is None else f"{value:.1e}" if value else "0"
+        for value in (found.outputs, found.gradients, result.proof.bound)
     )
-
-
-def _scientific(value: float) -> str:
-    return f"{value:.1e}" if value else "0"
-
-
-def _status(result: Result) -> str:
-    return "met" if result.met else "MISSED"
+    return "met" if result.met else "MISSED", outputs, gradients, bound
 
 
 def _summary(found: Verification) -> str:

@@ -12,12 +12,10 @@ from statistics import median
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
-from clearhead.blocks import padding_mask
 from clearhead.compare.rnn.findings import DecodingCost, PerModel, StepCost
 from clearhead.compare.rnn.training import Ids, SimpleTrainer, loss_of
-from clearhead.compare.rnn.translator import NAMES, Model, RnnTranslator, make_model
+from clearhead.compare.rnn.translator import NAMES, Model, RnnSteps, RnnTranslator, make_model
 from clearhead.compare.timing import Candidate, Progress, measure
 from clearhead.compare.workloads import first_token, random_ids
 from clearhead.decoding.steps import CachedSteps
@@ -113,27 +111,16 @@ def decode_tokens(model: Model, length: int) -> Cost:
     """
     first = first_token(model.config)
     src, token = torch.full((1, SOURCE_TOKENS), first), torch.tensor([first])
-    mask = padding_mask(src, model.config.pad_id)
     with torch.inference_mode():
-        if isinstance(model, RnnTranslator):
-            return _decode_recurrent(model, src, mask, token, length)
-        return _decode_cached(CachedSteps(model, src), token, length)
+        steps = (RnnSteps if isinstance(model, RnnTranslator) else CachedSteps)(model, src)
+        start = time.perf_counter()
+        for _ in range(length):
+            steps.hidden(token)
+        return Cost(time.perf_counter() - start, _state_bytes(steps))
 
 
-def _decode_recurrent(
-    model: RnnTranslator, src: Tensor, mask: Tensor, token: Tensor, length: int
-) -> Cost:
-    state = model.start(model.encode(src, mask), mask)
-    start = time.perf_counter()
-    for _ in range(length):
-        _, state = model.step(token, state)
-    return Cost(time.perf_counter() - start, state.nbytes())
-
-
-def _decode_cached(steps: CachedSteps, token: Tensor, length: int) -> Cost:
-    start = time.perf_counter()
-    for _ in range(length):
-        steps.hidden(token)
-    seconds = time.perf_counter() - start
+def _state_bytes(steps: RnnSteps | CachedSteps) -> int:
+    if isinstance(steps, RnnSteps):
+        return steps.state.nbytes()
     cached = [projection.outputs for projection in (*steps.cache.growing, *steps.cache.constant)]
-    return Cost(seconds, sum(x.numel() * x.element_size() for x in cached if x is not None))
+    return sum(x.numel() * x.element_size() for x in cached if x is not None)

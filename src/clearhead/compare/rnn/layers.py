@@ -6,7 +6,7 @@ tokens of a sentence cannot be processed in parallel.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -128,6 +128,11 @@ class DecoderState(NamedTuple):
 
     state: State
     source: Source | None = None
+
+    def rows(self, rows: Tensor) -> Self:
+        """The state of these rows, (rows,), in this order."""
+        source = self.source and Source(*(tensor[rows] for tensor in self.source))
+        return self._replace(state=tuple(tensor[:, rows] for tensor in self.state), source=source)
 
     def nbytes(self) -> int:
         """Memory in bytes."""

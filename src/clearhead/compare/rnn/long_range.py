@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.blocks import padding_mask
 from clearhead.compare.rnn.findings import SOLVED, PerModel, Recall
@@ -59,15 +59,8 @@ def source_gradient(model: Model, src: Tensor, directions: Tensor) -> Tensor:
         src: (rows, src_len), directions: (rows, d_model) -> (rows, src_len, d_model)
     """
     embedded: list[Tensor] = []
-
-    def keep(module: nn.Module, inputs: object, output: Tensor) -> None:
-        embedded.append(output)
-
-    handle = model.src_embed.register_forward_hook(keep)
-    try:
+    with model.src_embed.register_forward_hook(lambda *call: embedded.append(call[-1])):
         first = _first_output(model, src)
-    finally:
-        handle.remove()
     (gradient,) = torch.autograd.grad((first * directions).sum(), embedded)
     return gradient
 

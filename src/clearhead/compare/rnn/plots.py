@@ -51,10 +51,8 @@ def step_plot(cost: findings.StepCost) -> Plot:
     milliseconds = _scaled(cost.seconds, 1e3)
     label = f"sentence length (tokens), {cost.tokens:,} tokens per batch"
     return draw(
-        [
-            Panel(xs, milliseconds, (label, "time (ms)"), "Training step"),
-            Panel(xs, cost.megabytes, (label, "memory (MB)"), "Kept for the backward pass"),
-        ]
+        Panel(xs, milliseconds, (label, "time (ms)"), "Training step"),
+        Panel(xs, cost.megabytes, (label, "memory (MB)"), "Kept for the backward pass"),
     )
 
 
@@ -72,7 +70,7 @@ def gradient_plot(gradients: findings.Gradients) -> Plot:
             labels = "distance (source tokens)", "gradient norm, relative to distance 1"
             xs = _common(distances, norms)
             panels.append(Panel(xs, shares, labels, title, markers=False))
-    return draw(panels)
+    return draw(*panels)
 
 
 def recall_plot(recall: findings.Recall) -> Plot:
@@ -87,11 +85,10 @@ def recall_plot(recall: findings.Recall) -> Plot:
     }
     any_solved = any(not math.isnan(value) for own in solved.values() for value in own)
     percent, label = _scaled(recall.accuracy, 100), "distance (tokens)"
-    panels = [
+    plot = draw(
         Panel(xs, percent, (label, "accuracy (%)"), "Recall", log=(True, False)),
         Panel(xs, solved, (label, "training sequences"), "Until solved", (True, any_solved)),
-    ]
-    plot = draw(panels)
+    )
     left = plot.figure.axes[0]
     chance = 100 / recall.symbols
     left.axhline(chance, color=style.GREY, linestyle=":", linewidth=1)
@@ -108,10 +105,8 @@ def translation_plot(found: findings.TranslationCurves) -> Plot:
     loss = {name: [point.loss for point in own] for name, own in curves.items()}
     title, label, linear = f"{found.title}, {found.pairs:,} pairs", "training time (min)", False
     plot = draw(
-        [
-            Panel(minutes, bleu, (label, "BLEU, greedy"), title, (linear, linear)),
-            Panel(minutes, loss, (label, "nats per token"), "Development loss", (linear, linear)),
-        ]
+        Panel(minutes, bleu, (label, "BLEU, greedy"), title, (linear, linear)),
+        Panel(minutes, loss, (label, "nats per token"), "Development loss", (linear, linear)),
     )
     for axes in plot.figure.axes:
         axes.set_xlim(left=0)
@@ -124,15 +119,13 @@ def decoding_plot(cost: findings.DecodingCost) -> Plot:
     xs, label = _common(cost.lengths, cost.microseconds), "decoded tokens"
     time_labels, memory_labels = (label, "time per token (µs)"), (label, "memory (kB)")
     return draw(
-        [
-            Panel(xs, cost.microseconds, time_labels, "Decoding", (True, False)),
-            Panel(xs, cost.kilobytes, memory_labels, "State between tokens"),
-        ]
+        Panel(xs, cost.microseconds, time_labels, "Decoding", (True, False)),
+        Panel(xs, cost.kilobytes, memory_labels, "State between tokens"),
     )
 
 
 @style.in_style()
-def draw(panels: Sequence[Panel]) -> Plot:
+def draw(*panels: Panel) -> Plot:
     """Panels in one row above a common legend."""
     figure = Figure(figsize=(5.1 * len(panels), 4.3))
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):

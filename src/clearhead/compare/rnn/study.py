@@ -148,19 +148,14 @@ def _lines(found: findings.StudyResults) -> Iterator[str]:
 
 def _conclusions(found: findings.StudyResults) -> Iterator[str]:
     every = list(findings.questions(found))
-    for title, chosen in (
-        ("Where the Transformer wins", [q for q in every if q.winner == translator.TRANSFORMER]),
-        (
-            "Where an RNN wins",
-            [q for q in every if q.winner not in (translator.TRANSFORMER, findings.TIE)],
-        ),
-        (
-            "Too close to call (within 5 %, or within chance)",
-            [q for q in every if q.winner == findings.TIE],
-        ),
+    for title, winners in (
+        ("Where the Transformer wins", [translator.TRANSFORMER]),
+        ("Where an RNN wins", list(translator.RECURRENT)),
+        ("Too close to call (within 5 %, or within chance)", [findings.TIE]),
     ):
         yield f"\n## {title}\n"
-        yield from [f"- {question.sentence()}." for question in chosen] or ["Nowhere in this run."]
+        chosen = [f"- {question.sentence()}." for question in every if question.winner in winners]
+        yield from chosen or ["Nowhere in this run."]
 
 
 def _step_section(cost: findings.StepCost) -> Iterator[str]:
@@ -206,9 +201,8 @@ def _translation_section(found: findings.TranslationCurves, number: int) -> Iter
     rows = []
     for name, curve in found.curves.items():
         last, best = curve[-1], min(point.loss for point in curve)
-        rows.append(
-            [name, f"{last.tokens:,}", f"{last.bleu:.1f}", f"{last.loss:.2f}", f"{best:.2f}"]
-        )
+        losses = f"{last.loss:.2f}", f"{best:.2f}"
+        rows.append([name, f"{last.tokens:,}", f"{last.bleu:.1f}", *losses])
     yield f"After {found.seconds:.0f} s of training each:\n"
     yield from markdown_table(["", "training tokens", "BLEU", "loss", "best loss"], rows)
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from clearhead.compare.rnn.findings import CurvePoint
-from clearhead.compare.rnn.translator import NAMES, Model, greedy, make_model
+from clearhead.compare.rnn.translator import NAMES, Model, engine_of, make_model
 from clearhead.compare.timing import Progress
 from clearhead.compare.workloads import MAX_LENGTH, SMOOTHING
 from clearhead.data.batching import BatchPlan, TokenBatches
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.pairs import Pair
-from clearhead.decoding import DecodingOptions, decode
+from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.evaluation.scores import score
 from clearhead.fast import accelerate
@@ -149,7 +149,8 @@ class Experiment:
         ids = encode([pair.source for pair in dev])
         self.sources = [[*row[: MAX_LENGTH - 1], eos_id] for row in ids]
         # An untrained model may never produce EOS.
-        self.limit = EXTRA_TOKENS + min(MAX_LENGTH, max(map(len, encode(self.references))))
+        limit = EXTRA_TOKENS + min(MAX_LENGTH, max(map(len, encode(self.references))))
+        self.search = DecodingOptions(beam_size=1, max_length=limit)
 
     def _batches(self, corpus: EncodedCorpus, tokens: int) -> TokenBatches:
         pad_id, eos_id = self.tokenizer.pad_id, self.tokenizer.eos_id
@@ -175,17 +176,10 @@ class Experiment:
         with torch.inference_mode():
             losses = [loss_of(model, batch.source, batch.target, 0.0) for batch in self.dev_batches]
             loss = sum(float(one.nll) for one in losses) / sum(one.tokens for one in losses)
-        found = self.tokenizer.decode_batch(greedy_translations(model, self.sources, self.limit))
+        found = engine_of(model).decode(self.sources, self.search)
         model.train()
-        return loss, score(found, self.references).bleu.value
-
-
-def greedy_translations(model: Model, sources: list[list[int]], limit: int) -> list[list[int]]:
-    """Greedy translations by either kind of model."""
-    if isinstance(model, Transformer):
-        options = DecodingOptions(beam_size=1, max_length=limit)
-        return [best[0].ids for best in decode(model, sources, options)]
-    return greedy(model, sources, limit)
+        texts = self.tokenizer.decode_batch([best[0].ids for best in found])
+        return loss, score(texts, self.references).bleu.value
 
 
 def train_all(

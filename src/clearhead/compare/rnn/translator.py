@@ -1,10 +1,9 @@
 """Recurrent translators with the interface of `Transformer`, and as many parameters."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -19,15 +18,13 @@ from clearhead.compare.rnn.layers import (
     Stack,
     initialize_recurrent,
 )
-from clearhead.compare.workloads import Ids, batches_by_length, before_eos
-from clearhead.decoding.readable import padded
+from clearhead.decoding import ReadableEngine
 from clearhead.errors import UserError
 from clearhead.models import Transformer, TransformerConfig, count_parameters
 
 TRANSFORMER = "Transformer"
 WIDEST = 2**16
 TOLERANCE = 0.02  # of the Transformer's number of parameters
-ROWS = 64  # sentences per batch of greedy decoding
 MakeDecoder = type[PlainDecoder] | type[AttentionDecoder]
 
 
@@ -97,32 +94,34 @@ def initialize(model: RnnTranslator) -> None:
     nn.init.zeros_(model.projection_layer.proj.bias)
 
 
-def greedy(model: RnnTranslator, sources: Sequence[Ids], limit: int) -> list[Ids]:
-    """Greedy translations of at most `limit` tokens; sources end with EOS, results do not."""
-    found: list[Ids] = [[] for _ in sources]
-    with torch.inference_mode():
-        for rows in batches_by_length(sources, ROWS):
-            batch = _greedy_batch(model, [sources[i] for i in rows], limit)
-            for i, ids in zip(rows, batch, strict=True):
-                found[i] = ids
-    return found
+class RnnSteps:
+    """The decoder one token at a time; implements `Steps`."""
+
+    def __init__(self, model: RnnTranslator, src: Tensor) -> None:
+        mask = padding_mask(src, model.config.pad_id)
+        self.model, self.state = model, model.start(model.encode(src, mask), mask)
+
+    def step(self, last: Tensor) -> Tensor:
+        """As `Steps.step`."""
+        return self.model.project(self.hidden(last))
+
+    def hidden(self, last: Tensor) -> Tensor:
+        """(rows,) the tokens written last -> (rows, d_model), the decoder's output."""
+        output, self.state = self.model.step(last, self.state)
+        return output
+
+    def keep(self, rows: Tensor) -> None:
+        """As `Steps.keep`."""
+        self.state = self.state.rows(rows)
+
+    reorder = keep
 
 
-def _greedy_batch(model: RnnTranslator, sources: list[Ids], limit: int) -> list[Ids]:
-    config = model.config
-    src = padded(sources, config.pad_id, torch.device("cpu"))
-    mask = padding_mask(src, config.pad_id)
-    state = model.start(model.encode(src, mask), mask)
-    last = torch.full((len(sources),), config.bos_id)
-    ended = torch.zeros(len(sources), dtype=torch.bool)
-    tokens: list[Tensor] = []
-    while len(tokens) < limit and not ended.all():
-        hidden, state = model.step(last, state)
-        last = model.projection_layer.logits(hidden).argmax(-1)
-        ended |= last == config.eos_id
-        tokens.append(last)
-    lines = cast(list[Ids], torch.stack(tokens, 1).tolist())
-    return [before_eos(config.eos_id, ids) for ids in lines]
+def engine_of(model: Model) -> ReadableEngine:
+    """The engine that decodes with either kind of model."""
+    if isinstance(model, Transformer):
+        return ReadableEngine.of(model)
+    return ReadableEngine(model.config, torch.device("cpu"), partial(RnnSteps, model), (model,))
 
 
 LSTM, GRU = partial(Stack, nn.LSTM), partial(Stack, nn.GRU)
