@@ -61,15 +61,15 @@ def training(
     device: Device = "cpu",
 ) -> None:
     """One training step on one batch, against every installed peer."""
-    from clearhead.compare.timing import prepare_machine
-    from clearhead.compare.training_benchmark import training_benchmark
-    from clearhead.compare.workloads import describe_task, make_task
+    from clearhead.compare import timing, training_benchmark, workloads
 
-    machine = prepare_machine(threads)
+    machine = timing.prepare_machine(threads)
     with tempfile.TemporaryDirectory() as folder:
-        task = make_task(size, vocabulary, (batch, length), Path(folder), device)
-        benchmark, remarks = training_benchmark(task, only or [], rounds, progress)
-    setting = describe_task(task, batch, length)
+        task = workloads.make_task(size, vocabulary, (batch, length), Path(folder), device)
+        benchmark, remarks = training_benchmark.training_benchmark(
+            task, only or [], rounds, progress
+        )
+    setting = workloads.describe_task(task, batch, length)
     _finish("training", setting, machine, [benchmark], remarks, json)
 
 
@@ -89,19 +89,17 @@ def epoch(
 
     Uses the tokenizer of --model.
     """
-    from clearhead.compare.timing import prepare_machine
-    from clearhead.compare.training_benchmark import epoch_benchmark
-    from clearhead.compare.workloads import base_names, describe_config, read_epoch
+    from clearhead.compare import timing, training_benchmark, workloads
     from clearhead.text import Tokenizer
     from clearhead.translation.loading import find_model
 
-    machine = prepare_machine(threads)
+    machine = timing.prepare_machine(threads)
     tokenizer = Tokenizer.load(find_model(model))
     with tempfile.TemporaryDirectory() as folder:
         progress(f"encoding {data}")
-        task = read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
-        benchmark, remarks = epoch_benchmark(task, seconds, rounds, progress)
-    setting = f"{describe_config(task.config)}, {base_names(data)}"
+        task = workloads.read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
+        benchmark, remarks = training_benchmark.epoch_benchmark(task, seconds, rounds, progress)
+    setting = f"{workloads.describe_config(task.config)}, {workloads.base_names(data)}"
     _finish("epoch", setting, machine, [benchmark], remarks, json)
 
 
@@ -122,18 +120,18 @@ def decoding(
 
     At batch 1, only an eighth of the lines is translated.
     """
-    from clearhead.compare.decoding_benchmark import collect_engines, decoding_benchmarks
-    from clearhead.compare.timing import prepare_machine
-    from clearhead.compare.workloads import base_names, describe_config, open_model, read_sources
+    from clearhead.compare import decoding_benchmark, timing, workloads
 
-    machine = prepare_machine(threads)
-    with open_model(model) as loaded:
-        sources = read_sources(loaded, data, lines)
-        engines, remarks = collect_engines(loaded, only or [], kernels)
-        shapes = batch, beam_size
-        benchmarks = decoding_benchmarks(engines, loaded, sources, shapes, rounds, progress)
-    name = base_names(model) if model else "the shipped model"
-    setting = f"{name}, {describe_config(loaded.model.config)}, {base_names(data)}"
+    machine = timing.prepare_machine(threads)
+    with workloads.open_model(model) as loaded:
+        sources = workloads.read_sources(loaded, data, lines)
+        engines, remarks = decoding_benchmark.collect_engines(loaded, only or [], kernels)
+        benchmarks = decoding_benchmark.decoding_benchmarks(
+            engines, loaded, sources, (batch, beam_size), rounds, progress
+        )
+    name = workloads.base_names(model) if model else "the shipped model"
+    config = workloads.describe_config(loaded.model.config)
+    setting = f"{name}, {config}, {workloads.base_names(data)}"
     _finish("decoding", setting, machine, benchmarks, remarks, json)
 
 
@@ -150,20 +148,20 @@ def length(
 ) -> None:
     """The cost of a token as translations get longer."""
     from clearhead.compare import decoding_benchmark as bench
-    from clearhead.compare.timing import prepare_machine
-    from clearhead.compare.workloads import describe_config, make_config
+    from clearhead.compare import timing, workloads
     from clearhead.explain.plots.plot import kind_of
 
     if plot:
         kind_of(plot)  # before a long measurement
-    machine = prepare_machine(threads)
-    config = make_config(size, vocabulary, longest)
+    machine = timing.prepare_machine(threads)
+    config = workloads.make_config(size, vocabulary, longest)
     lengths = bench.lengths_to(longest)
     benchmark = bench.length_benchmark(config, lengths, batch, rounds, progress)
     cost = bench.fit_cost(benchmark.measurements, lengths)
     if plot:
         bench.plot_cost(cost).save(plot)
-    _finish("length", describe_config(config), machine, [benchmark], [bench.remark(cost)], json)
+    setting = workloads.describe_config(config)
+    _finish("length", setting, machine, [benchmark], [bench.remark(cost)], json)
 
 
 @app.command()
@@ -181,18 +179,16 @@ def limits(
     device: Device = "cpu",
 ) -> None:
     """Peak performance of this machine, and the share that training and decoding reach."""
-    from clearhead.compare.limits import arithmetic_benchmark, memory_benchmark
-    from clearhead.compare.timing import prepare_machine
-    from clearhead.compare.workloads import describe_task, make_task, open_model
+    from clearhead.compare import limits, timing, workloads
 
-    machine = prepare_machine(threads)
-    with tempfile.TemporaryDirectory() as folder, open_model(model) as loaded:
-        task = make_task(size, vocabulary, (batch, length), Path(folder), device)
+    machine = timing.prepare_machine(threads)
+    with tempfile.TemporaryDirectory() as folder, workloads.open_model(model) as loaded:
+        task = workloads.make_task(size, vocabulary, (batch, length), Path(folder), device)
         benchmarks = [
-            arithmetic_benchmark(task, matrix, rounds, progress),
-            memory_benchmark(loaded, megabytes, rounds, progress),
+            limits.arithmetic_benchmark(task, matrix, rounds, progress),
+            limits.memory_benchmark(loaded, megabytes, rounds, progress),
         ]
-    setting = describe_task(task, batch, length)
+    setting = workloads.describe_task(task, batch, length)
     remark = "weights that fit into a cache may be read faster than memory can be copied"
     _finish("limits", setting, machine, benchmarks, [remark], json)
 

@@ -66,7 +66,6 @@ def small_transformer(norm: NormPosition, dtype: torch.dtype, eps: float = 0.0) 
         d_ff=20,
         norm=norm,
         dropout=0.0,
-        tie_embeddings=False,
     )
     model = Transformer.from_config(config).eval()
     with torch.no_grad():

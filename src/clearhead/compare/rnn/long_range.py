@@ -27,6 +27,7 @@ from clearhead.compare.rnn.training import Ids, SimpleTrainer
 from clearhead.compare.rnn.translator import NAMES, Model, make_model
 from clearhead.compare.timing import Progress
 from clearhead.compare.workloads import first_token
+from clearhead.decoding.readable import in_eval_mode
 from clearhead.models import Transformer, TransformerConfig
 
 FIRST = 3  # the smallest id that is not a special token
@@ -130,15 +131,13 @@ def random_sequences(
 def recall_accuracy(model: Model, task: RecallTask, distance: int, rows: int = 256) -> float:
     """The share of new sequences for which the correct symbol has the highest probability."""
     source, symbols = random_sequences(task, distance, rows, np.random.default_rng(2))
-    was_training, correct = model.training, 0
-    model.eval()
-    with torch.inference_mode():
+    correct = 0
+    with torch.inference_mode(), in_eval_mode(model):
         for part, expected in zip(np.split(source, 4), np.split(symbols, 4), strict=True):
             hidden = _first_output(model, torch.from_numpy(part))
             scores = model.project(hidden)[:, FIRST : FIRST + task.symbols]
             predicted = scores.argmax(-1) + FIRST
             correct += int((predicted == torch.from_numpy(expected[:, 0])).sum())
-    model.train(was_training)
     return correct / rows
 
 
