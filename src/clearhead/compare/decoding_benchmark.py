@@ -111,7 +111,7 @@ def decoding_benchmark(
 
 
 def _agreement(translations: list[Ids], reference: list[Ids]) -> str:
-    same = sum(map(list.__eq__, translations, reference))
+    same = sum(a == b for a, b in zip(translations, reference, strict=True))
     return f"{100 * same / len(reference):.1f} % the same"
 
 

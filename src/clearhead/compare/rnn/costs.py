@@ -112,7 +112,9 @@ def decode_tokens(model: Model, length: int) -> Cost:
     first = first_token(model.config)
     src, token = torch.full((1, SOURCE_TOKENS), first), torch.tensor([first])
     with torch.inference_mode():
-        steps = (RnnSteps if isinstance(model, RnnTranslator) else CachedSteps)(model, src)
+        steps: RnnSteps | CachedSteps = (
+            RnnSteps(model, src) if isinstance(model, RnnTranslator) else CachedSteps(model, src)
+        )
         start = time.perf_counter()
         for _ in range(length):
             steps.hidden(token)
