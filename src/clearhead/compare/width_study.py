@@ -16,12 +16,7 @@ from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.compare.rnn import training
 from clearhead.compare.rnn.costs import activation_bytes, batch_of, train_step
 from clearhead.compare.rnn.findings import CurvePoint
-from clearhead.compare.rnn.translator import (
-    TRANSFORMER,
-    Model,
-    make_model,
-    transformer_config,
-)
+from clearhead.compare.rnn.translator import TRANSFORMER, Model, make_model, transformer_config
 from clearhead.compare.timing import Candidate, Machine, Progress, measure, median_rate
 from clearhead.compare.workloads import matrix_flop
 from clearhead.models import Transformer, TransformerConfig, count_parameters
