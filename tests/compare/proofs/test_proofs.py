@@ -109,7 +109,7 @@ def test_a_wrong_fast_operation_exceeds_its_bound(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fast, "CONSISTENCY", 2.0)
     monkeypatch.setattr(fast, "r_drop_loss", partial(r_drop_loss_with, 2.1))
     assert not fast.r_drop(torch.float64).within(1e-3)
-    monkeypatch.setattr(fast, "decoder_mask", lambda ids, pad: None)
+    monkeypatch.setattr(blocks, "decoder_mask", lambda ids, pad: None)
     assert not fast.cached_decoding("pre", torch.float64).within(1e-3)
 
 

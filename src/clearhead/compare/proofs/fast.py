@@ -10,13 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from clearhead.blocks import (
-    LayerNormalization,
-    MultiHeadAttentionBlock,
-    ProjectionLayer,
-    decoder_mask,
-    shift_right,
-)
+from clearhead import blocks
 from clearhead.compare.proofs import exports, proof
 from clearhead.compare.proofs import fixtures as f
 from clearhead.decoding.steps import CachedSteps
@@ -68,7 +62,7 @@ def attention(dtype: torch.dtype) -> proof.Deviation:
     """Every mask."""
 
     def find(mask: Tensor | None) -> proof.Deviation:
-        readable = MultiHeadAttentionBlock(f.D_MODEL, f.HEADS, 0.0)
+        readable = blocks.MultiHeadAttentionBlock(f.D_MODEL, f.HEADS, 0.0)
         proof.randomize(readable, dtype)
         fast = accelerate(copy.deepcopy(readable), {"attention"})
         calls = (lambda q, k, v: fast(q, k, v, mask), lambda q, k, v: readable(q, k, v, mask))
@@ -81,7 +75,7 @@ def norm(dtype: torch.dtype) -> proof.Deviation:
     """One α for all features, and one per feature."""
 
     def find(features: int | None) -> proof.Deviation:
-        readable = LayerNormalization(features, EPS)
+        readable = blocks.LayerNormalization(features, EPS)
         proof.randomize(readable, dtype)
         fast = accelerate(copy.deepcopy(readable), {"normalization"})
         return proof.compare_modules(fast, readable, (fast, readable), [f.source(dtype)])
@@ -134,11 +128,11 @@ def token_loss(dtype: torch.dtype) -> proof.Deviation:
     """Cross-entropy through the projection, the mean over tokens."""
     tokens, vocab = 14, 41
     labels = torch.randint(0, vocab, (tokens,))
-    readable = ProjectionLayer(f.D_MODEL, vocab)
+    readable = blocks.ProjectionLayer(f.D_MODEL, vocab)
     proof.randomize(readable, dtype)
     fast = copy.deepcopy(readable)
 
-    def mean(loss: TokenLoss, layer: ProjectionLayer, x: Tensor) -> Tensor:
+    def mean(loss: TokenLoss, layer: blocks.ProjectionLayer, x: Tensor) -> Tensor:
         return loss(layer, x, labels, SMOOTHING)[0] / tokens
 
     calls = partial(mean, fused_cross_entropy, fast), partial(mean, cross_entropy, readable)
@@ -160,7 +154,7 @@ def cached_decoding(position: f.NormPosition, dtype: torch.dtype) -> proof.Devia
     model = f.small_transformer(position, dtype)
     src, tgt = f.small_batch(model, STEPS)
     memory, mask = f.encode(model, src)
-    expected = model.decode(memory, mask, tgt, decoder_mask(tgt, model.config.pad_id))
+    expected = model.decode(memory, mask, tgt, blocks.decoder_mask(tgt, model.config.pad_id))
     steps = CachedSteps(model, src)
     found = [steps.hidden(tgt[:, t]) for t in range(STEPS)]
     return proof.Deviation(proof.largest_difference([(torch.cat(found, dim=1), expected)]))
@@ -232,7 +226,7 @@ def _step(flat: FlatAdam, optimizers: list[Optimizer], theirs: nn.Module) -> Non
 
 def _teacher_forced(model: Transformer, src: Tensor, labels: Tensor) -> Tensor:
     """The decoder's output before each label: (batch, tgt_len, d_model)."""
-    return f.decode(model, src, shift_right(labels, model.config.bos_id))
+    return f.decode(model, src, blocks.shift_right(labels, model.config.bos_id))
 
 
 def r_drop(dtype: torch.dtype) -> proof.Deviation:
