@@ -118,4 +118,4 @@ def plot_points(points: dict[str, list[Point]], targets: tuple[float, ...], titl
     axes.set_title(title)
     style.quiet_grid(axes)
     figure.legend(loc="outside lower center", ncols=2)
-    return Plot(figure, style.RULES)
+    return Plot(figure)

@@ -137,7 +137,7 @@ def plot(found: WidthResults) -> Plot:
     quality.set_ylim(bottom=0)
     _label(quality, widths, f"BLEU after {found.study.task.seconds:.0f} s of training")
     _plot_curves(curves, found)
-    return Plot(figure, style.RULES)
+    return Plot(figure)
 
 
 def _plot_size(axes: Axes, found: WidthResults) -> None:

@@ -117,19 +117,17 @@ def of_kind(maps: Sequence[AttentionMap], kind: str) -> AttentionMap:
 
 
 def _one_sentence(layer: Tensor) -> Tensor:
-    if layer.dim() == 4:
-        if layer.shape[0] != 1:
-            raise UserError(
-                f"the attention is that of {layer.shape[0]} sentences; "
-                "give one, for example [layer[i : i + 1] for layer in attention]"
-            )
-        layer = layer[0]
-    if layer.dim() != 3:
+    if layer.dim() == 4 and layer.shape[0] != 1:
+        raise UserError(
+            f"the attention is that of {layer.shape[0]} sentences; "
+            "give one, for example [layer[i : i + 1] for layer in attention]"
+        )
+    if layer.dim() not in (3, 4):
         raise UserError(
             f"a layer of attention has the shape {tuple(layer.shape)}; "
             "expected (1, heads, query, key)"
         )
-    return layer.detach()
+    return layer.detach().reshape(layer.shape[-3:])
 
 
 def index_of(what: str, index: int, indices: tuple[int, ...]) -> int:

@@ -40,7 +40,7 @@ def capture(model: nn.Module, *names: str) -> Iterator[Captured]:
             module = modules[path.removesuffix(WEIGHTS)]
             if path.endswith(WEIGHTS):
                 hooks.enter_context(_keeping_weights(module))
-            hooks.callback(module.register_forward_hook(_store(captured, path)).remove)
+            hooks.enter_context(module.register_forward_hook(_store(captured, path)))
         yield captured
 
 

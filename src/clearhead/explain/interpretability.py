@@ -20,7 +20,7 @@ interpretability room").
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,13 +30,8 @@ from torch import Tensor
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
-from clearhead.explain.attention import (
-    BLOCKS,
-    AttentionMap,
-    SentencePair,
-    activations,
-    sentence_pair,
-)
+from clearhead.explain import attention
+from clearhead.explain.attention import BLOCKS, AttentionMap, SentencePair
 from clearhead.models import Transformer
 from clearhead.translation import Translator
 
@@ -92,24 +87,21 @@ def effect_of(
 
     That translation is `target`, or the complete model's own.
     """
-    pair = sentence_pair(translator, text, target)
+    pair = attention.sentence_pair(translator, text, target)
     before = log_probability(translator.model, pair)
     with head_ablation(translator.model, heads):
         after = log_probability(translator.model, pair)
-        without = sentence_pair(translator, text).translation
+        without = attention.sentence_pair(translator, text).translation
     return Effect(tuple(heads), pair.translation, without, before, after)
 
 
 def effects(translator: Translator, pair: SentencePair) -> dict[str, list[list[float]]]:
     """The change of log-probability without each single head, as kind -> layer -> head."""
-    before = log_probability(translator.model, pair)
+    model, before = translator.model, log_probability(translator.model, pair)
     return {
         kind: [
-            [
-                _without(translator.model, pair, Head(kind, layer, head)) - before
-                for head in range(block.h)
-            ]
-            for layer, block in enumerate(_blocks(translator.model, kind))
+            [_without(model, pair, Head(kind, layer, head)) - before for head in range(block.h)]
+            for layer, block in enumerate(_blocks(model, kind))
         ]
         for kind in BLOCKS
     }
@@ -129,10 +121,9 @@ def _without(model: Transformer, pair: SentencePair, head: Head) -> float:
 
 
 def _blocks(model: Transformer, kind: str) -> list[MultiHeadAttentionBlock]:
-    paths = {name: path for name, path in BLOCKS.items() if name == kind}
-    if not paths:
+    if kind not in BLOCKS:
         raise UserError(f"there is no attention {kind!r}; choose from {', '.join(BLOCKS)}")
-    layers, _, name = paths[kind].partition(".*.")  # type: ignore[index]
+    layers, _, name = BLOCKS[kind].partition(".*.")  # type: ignore[index]
     blocks = [layer.get_submodule(name) for layer in model.get_submodule(layers).children()]
     return [block for block in blocks if isinstance(block, MultiHeadAttentionBlock)]
 
@@ -186,7 +177,7 @@ class Lens:
 def logit_lens(model: Transformer, pair: SentencePair) -> Lens:
     """Apply the final norm and the projection to the decoder's residual stream at every depth."""
     norm = model.decoder.get_submodule("norm")
-    stream = activations(model, pair, *DECODER)
+    stream = attention.activations(model, pair, *DECODER)
     with in_eval_mode(model), torch.inference_mode():
         read = [model.project(norm(state))[0].cpu() for state in stream.values()]
     return Lens(torch.stack(read), tuple(pair.written))
@@ -194,7 +185,7 @@ def logit_lens(model: Transformer, pair: SentencePair) -> Lens:
 
 def norms_by_depth(model: Transformer, pair: SentencePair) -> dict[str, list[list[float]]]:
     """For "encoder" and "decoder": the norm at every token after 0, 1, 2 … layers."""
-    stream = activations(model, pair, *ENCODER, *DECODER)
+    stream = attention.activations(model, pair, *ENCODER, *DECODER)
     prefixes = {"encoder": ("src_pos", "encoder."), "decoder": ("tgt_pos", "decoder.")}
     return {
         stack: [stream[path][0].norm(dim=-1).tolist() for path in stream if path.startswith(prefix)]
@@ -214,7 +205,8 @@ def saliency(model: Transformer, pair: SentencePair) -> NDArray[np.float32]:
     )
     device, dtype = src.device, next(model.parameters()).dtype
     factors = torch.ones(src.shape, device=device, dtype=dtype, requires_grad=True)
-    with in_eval_mode(model), torch.enable_grad(), _scaled_embeddings(model, factors):
+    scaled = model.src_embed.register_forward_hook(lambda *call: call[-1] * factors.unsqueeze(-1))
+    with scaled, in_eval_mode(model), torch.enable_grad():
         log_probabilities = model(src, tgt, src_mask, tgt_mask)
         positions = torch.arange(len(written), device=device)
         total = log_probabilities[positions, positions, written.to(device)].sum()
@@ -235,17 +227,3 @@ def as_map(signed: NDArray[np.float32], cross: AttentionMap) -> AttentionMap:
     """The normalized saliency as a map with the tokens of the cross-attention."""
     weights = shares(signed)[None, None]
     return AttentionMap("saliency", weights, cross.queries, cross.keys, (0,), (0,))
-
-
-@contextmanager
-def _scaled_embeddings(model: Transformer, factors: Tensor) -> Iterator[None]:
-    """Multiply the source embeddings by factors."""
-
-    def scale(module: Any, inputs: Any, output: Tensor) -> Tensor:
-        return output * factors.unsqueeze(-1)
-
-    handle = model.src_embed.register_forward_hook(scale)
-    try:
-        yield
-    finally:
-        handle.remove()

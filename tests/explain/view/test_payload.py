@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.explain.attention import AttentionMap
-from clearhead.explain.view.payload import LEVELS, decode, encode, error_bound, pack
+from clearhead.explain.view.payload import LEVELS, encode, error_bound, pack
 
 SHAPE = (2, 5, 7)
 
@@ -18,6 +18,15 @@ def softmax_rows(seed: int, spread: float, shape: tuple[int, ...] = SHAPE) -> np
     scores = spread * np.random.default_rng(seed).normal(size=shape)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def decode(data: bytes, shape: tuple[int, ...], levels: int) -> np.ndarray:
+    """The weights as the page reconstructs them."""
+    rows = shape[0] * shape[1]
+    tops = np.frombuffer(data, dtype="<u2", count=rows).astype(np.float32) / 65535
+    codes = np.frombuffer(data, dtype=np.uint8, offset=2 * rows).astype(np.float32)
+    shares = (codes.reshape(shape) / levels) ** 2
+    return (tops.reshape(shape[:2])[..., None] * shares).astype(np.float32)
 
 
 def map_of(weights: np.ndarray) -> AttentionMap:

@@ -132,7 +132,7 @@ def draw(*panels: Panel) -> Plot:
         _draw_panel(axes, panel)
     handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=min(5, 3 * len(panels)))
-    return Plot(figure, style.RULES)
+    return Plot(figure)
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:

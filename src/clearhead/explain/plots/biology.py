@@ -29,9 +29,8 @@ def draw_reliability(table: Floats, error: float, path: Path) -> None:
     sizes = 20 + 180 * table[:, 2] / table[:, 2].max()
     axes.scatter(table[:, 0], table[:, 1], s=sizes, color=BLUE)
     axes.plot(table[:, 0], table[:, 1], color=BLUE)
-    axes.set_xlabel("predicted probability")
-    axes.set_ylabel("share correct")
-    axes.set_title(f"Reliability on held-out data (error {error:.3f})")
+    title = f"Reliability on held-out data (error {error:.3f})"
+    axes.set(xlabel="predicted probability", ylabel="share correct", title=title)
     quiet_grid(axes)
     Plot(figure).save(path)
 
@@ -56,18 +55,15 @@ def draw_explanation(
     positions = np.arange(count)
     upper.bar(positions, effect, color=BLUE)
     upper.axhline(0, color=GREY, linewidth=0.8)
-    upper.set_ylabel("fall of probability\nif hidden")
-    upper.set_title(title)
+    upper.set(ylabel="fall of probability\nif hidden", title=title)
     lower.bar(positions, attention, color=ORANGE)
-    lower.set_ylabel("attention received")
     if letters:
         _label_positions(lower, tokens)
-        lower.set_xlabel("position")
     else:
         step = 1 + count // 200
         lower.set_xticks(positions[::step], tokens[::step], fontsize=7, rotation=90)
-        lower.set_xlabel(what)
-    lower.set_xlim(-1, count)
+    label = "position" if letters else what
+    lower.set(xlabel=label, ylabel="attention received", xlim=(-1, count))
     quiet_grid(upper)
     quiet_grid(lower)
     Plot(figure).save(path)
@@ -96,8 +92,7 @@ def draw_mutations(marginals: Floats, sequence: str, residues: str, path: Path) 
     image = axes.imshow(marginals.T, cmap=SIGNED, vmin=-most, vmax=most, aspect="auto")
     axes.set_yticks(range(len(residues)), list(residues), fontsize=7)
     _label_positions(axes, sequence)
-    axes.set_xlabel("wild type, by position")
-    axes.set_ylabel("substituted by")
+    axes.set(xlabel="wild type, by position", ylabel="substituted by")
     figure.colorbar(image, ax=axes, label="log-odds against the wild type")
     Plot(figure).save(path)
 
@@ -117,9 +112,8 @@ def draw_contacts(pairs: Floats, truth: Floats | None, path: Path) -> None:
         shown = np.where(np.tri(len(shown), k=-1, dtype=bool), shown, truth)
     edges = 0.5, len(shown) + 0.5  # positions are counted from 1
     image = axes.imshow(shown, cmap=WEIGHTS, vmin=0, vmax=1, extent=(*edges, *edges[::-1]))
-    axes.set_xlabel("position")
-    axes.set_ylabel("position")
-    axes.set_title("attention" if truth is None else "attention (below), contacts (above)")
+    title = "attention" if truth is None else "attention (below), contacts (above)"
+    axes.set(xlabel="position", ylabel="position", title=title)
     figure.colorbar(image, ax=axes, shrink=0.8)
     Plot(figure).save(path)
 
@@ -138,8 +132,6 @@ def draw_points(points: Floats, labels: Sequence[str], title: str, path: Path) -
     for name, colour in zip(names, colours, strict=False):
         chosen = np.array([label == name for label in labels])
         axes.scatter(points[chosen, 0], points[chosen, 1], s=10, color=colour, label=name)
-    axes.set_title(title)
-    axes.set_xlabel("UMAP 1")
-    axes.set_ylabel("UMAP 2")
+    axes.set(xlabel="UMAP 1", ylabel="UMAP 2", title=title)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
     Plot(figure).save(path)

@@ -27,9 +27,9 @@ def sinusoid_map(positions: int = 100, d_model: int = 128) -> Plot:
     axes = figure.subplots()
     table = sinusoids(positions, d_model).numpy()
     image = axes.imshow(table, cmap=SIGNED, vmin=-1, vmax=1, aspect="auto", interpolation="none")
-    axes.set_xlabel("dimension (even: sine, odd: cosine; the frequency falls to the right)")
-    axes.set_ylabel("position")
-    axes.set_title(f"Positional encoding, {positions} positions, d_model = {d_model}")
+    label = "dimension (even: sine, odd: cosine; the frequency falls to the right)"
+    title = f"Positional encoding, {positions} positions, d_model = {d_model}"
+    axes.set(xlabel=label, ylabel="position", title=title)
     figure.colorbar(image, ax=axes, label="value added to the embedding", aspect=25)
     return Plot(figure)
 
@@ -47,14 +47,12 @@ def position_waves(
     panels = figure.subplots(len(dimensions), 1, sharex=True, squeeze=False)[:, 0]
     for axes, dimension in zip(panels, dimensions, strict=True):
         axes.plot(table[:, dimension], linewidth=1.6)
-        axes.set_ylim(-1.15, 1.15)
-        axes.set_yticks([-1, 0, 1])
+        axes.set(ylim=(-1.15, 1.15), yticks=[-1, 0, 1])
         wave, exponent = ("cos", "sin")[dimension % 2 == 0], 2 * (dimension // 2)
         formula = rf"dimension {dimension}:  $\{wave}(pos / 10000^{{{exponent}/{d_model}}})$"
         axes.set_title(formula, fontsize=10)
         quiet_grid(axes)
-    panels[-1].set_xlabel("position")
-    panels[-1].set_xlim(0, positions - 1)
+    panels[-1].set(xlabel="position", xlim=(0, positions - 1))
     return Plot(figure)
 
 
@@ -73,10 +71,9 @@ def position_products(d_model: int = 128, distance: int = 100) -> Plot:
     axes = figure.subplots()
     axes.axhline(0, color=GREY, linewidth=0.8)
     axes.plot(np.arange(-distance, distance + 1), product, color=BLUE)
+    title = f"Dot product of positional encodings, d_model = {d_model}"
+    axes.set(xlim=(-distance, distance), ylabel="dot product (1: equal positions)", title=title)
     axes.set_xlabel("distance between two positions, in tokens")
-    axes.set_ylabel("dot product (1: equal positions)")
-    axes.set_xlim(-distance, distance)
-    axes.set_title(f"Dot product of positional encodings, d_model = {d_model}")
     quiet_grid(axes)
     return Plot(figure)
 
@@ -128,8 +125,7 @@ def embedding_neighbours(translator: Translator, words: Sequence[str], count: in
         axes.set_yticks(range(count), escaped(tokens))
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
-        axes.set_title(f"nearest to {escaped([word])[0]!r}")
-        axes.set_xlim(0, 1)
+        axes.set(title=f"nearest to {escaped([word])[0]!r}", xlim=(0, 1))
     for axes in panels[-1]:
         axes.set_xlabel("cosine similarity")
     return Plot(figure)

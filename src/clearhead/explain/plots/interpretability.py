@@ -33,10 +33,8 @@ def head_effects(translator: Translator, known: SentencePair) -> Plot:
             ink = "white" if abs(change) > 0.45 * most else "black"
             text = f"{change:+.2f}".replace("-", "−")
             axes.text(head, layer, text, ha="center", va="center", color=ink, fontsize=8)
-        axes.set_title(TITLES[kind])
-        axes.set_xticks(range(rows.shape[1]))
-        axes.set_yticks(range(rows.shape[0]))
-        axes.set_xlabel("head")
+        axes.set(title=TITLES[kind], xlabel="head")
+        axes.set(yticks=range(rows.shape[0]), xticks=range(rows.shape[1]))
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     panels[0].set_ylabel("layer")
@@ -103,8 +101,7 @@ def residual_norms(model: Transformer, known: SentencePair) -> Plot:
             axes.plot([depth] * len(norms), norms, "o", color=colour, alpha=0.3, markersize=4)
         means = [sum(norms) / len(norms) for norms in depths]
         axes.plot(range(len(depths)), means, color=colour)
-        axes.set_title(stack.capitalize())
-        axes.set_xlabel("number of layers (0: embedding + position)")
+        axes.set(title=stack.capitalize(), xlabel="number of layers (0: embedding + position)")
         axes.set_xticks(range(len(depths)))
         axes.set_ylim(bottom=0)
         quiet_grid(axes)

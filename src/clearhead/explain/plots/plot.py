@@ -10,9 +10,8 @@ import io
 import logging
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -57,16 +56,12 @@ def in_both_themes(figure: Figure) -> Themed:
 
     The figure's colour maps are those of the dark theme afterwards.
     """
-    light = _svg(figure)
+    light = Plot(figure).to_bytes("svg").decode()
     for artist in figure.findobj(lambda found: isinstance(found, ScalarMappable)):
         assert isinstance(artist, ScalarMappable)
         artist.set_cmap(_dark_map(artist.get_cmap(), isinstance(artist, AxesImage)))
-    dark = _HEX.sub(lambda found: DARK[found[0]], _svg(figure))
+    dark = _HEX.sub(lambda found: DARK[found[0]], Plot(figure).to_bytes("svg").decode())
     return Themed(light, dark, round(96 * figure.get_figwidth()))
-
-
-def _svg(figure: Figure) -> str:
-    return Plot(figure).to_bytes("svg").decode()
 
 
 def _dark_map(colours: Colormap, is_image: bool) -> Colormap:
@@ -87,11 +82,7 @@ logger = logging.getLogger(__name__)
 KINDS = ("svg", "png", "pdf")
 DPI = 150  # of a PNG
 # Without dates: the same plot is the same bytes.
-_METADATA: dict[str, dict[str, Any]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None, "ModDate": None},
-    "png": {},
-}
+_METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,6 @@ class Plot:
     """A matplotlib figure in the project's style; change `figure` before saving as you like."""
 
     figure: Figure
-    rules: Any = field(default_factory=lambda: RULES, repr=False)  # they apply when saving, too
 
     def save(self, path: str | Path) -> None:
         """Write SVG, PNG or PDF, by the suffix of the path.
@@ -112,7 +102,7 @@ class Plot:
     def to_bytes(self, kind: str) -> bytes:
         """The content of the file that `save` writes."""
         stream = io.BytesIO()
-        with mpl.rc_context(self.rules), warnings.catch_warnings(record=True) as caught:
+        with mpl.rc_context(RULES), warnings.catch_warnings(record=True) as caught:
             warnings.filterwarnings("always", message="Glyph .* missing", category=UserWarning)
             FigureCanvasAgg(self.figure)
             self.figure.savefig(stream, format=kind, dpi=DPI, metadata=_METADATA[kind])
@@ -124,14 +114,14 @@ class Plot:
         return self.to_bytes("png")
 
 
-def kind_of(path: Path, kinds: tuple[str, ...] = KINDS) -> str:
+def kind_of(path: Path) -> str:
     """The format given by a file's suffix.
 
     Raises:
-        UserError: it is none of `kinds`.
+        UserError: it is none of `KINDS`.
     """
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in kinds:
+    if kind not in KINDS:
         found = f"unknown format {path.suffix!r}" if kind else "the name has no suffix"
-        raise UserError(f"cannot write {path}: {found}; use one of .{', .'.join(kinds)}")
+        raise UserError(f"cannot write {path}: {found}; use one of .{', .'.join(KINDS)}")
     return kind

@@ -8,16 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axes import (
-    LENGTHS,
-    SYNONYMS,
-    Axis,
-    Shape,
-    broadcast_axis,
-    canonical,
-    unify,
-    unnamed_axes,
-)
+from clearhead.explain.tracer import axes
+from clearhead.explain.tracer.axes import LENGTHS, SYNONYMS, Axis, Shape, broadcast_axis, canonical
 from clearhead.explain.tracer.model_axes import ModelSizes, tensors_in
 from clearhead.explain.tracer.source import Location, called_name, look_up, size_expressions
 
@@ -39,10 +31,10 @@ class SizeHints:
 
     def _hints(self, node: ast.expr) -> list[Hint]:
         starred = isinstance(node, ast.Starred)
-        axes = self._existing(node.value if isinstance(node, ast.Starred) else node)
-        if isinstance(axes, tuple):
-            return list(axes)
-        return [None] if starred else [axes or self._name(node)]
+        found = self._existing(node.value if isinstance(node, ast.Starred) else node)
+        if isinstance(found, tuple):
+            return list(found)
+        return [None] if starred else [found or self._name(node)]
 
     def _name(self, node: ast.expr) -> str | None:
         """`self.h` gives h, `self.h * self.d_k` gives h·d_k, `self.n_classes` keeps its name."""
@@ -140,7 +132,7 @@ class Call:
 
     def unify(self, a: Axis, b: Axis) -> None:
         """Unify two axes; different names with the same size are recorded as a doubt."""
-        if not unify(a, b):
+        if not axes.unify(a, b):
             self.doubts.append(
                 f"{a.label} is combined with {b.label}: they match only because both are {a.size}"
             )
@@ -155,12 +147,3 @@ class Call:
     def at(self) -> str:
         """`view at attention.py:73`, for the origin of an axis."""
         return f"{self.name} at {self.location.short}" if self.location else self.name
-
-
-def same_positions(source: Shape, wanted: Sequence[int]) -> Shape:
-    """Axes for a result without a rule: the source's axes where the size is unchanged."""
-    fresh = unnamed_axes(wanted)
-    return tuple(
-        source[i] if i < len(source) and source[i].size == size else fresh[i]
-        for i, size in enumerate(wanted)
-    )

@@ -68,18 +68,12 @@ class Recorder(TorchFunctionMode):
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record everything that runs inside."""
-        handles = [
-            register_module_forward_pre_hook(self._enter),
-            register_module_forward_hook(self._leave, with_kwargs=True),
-        ]
+        entering = register_module_forward_pre_hook(self._enter)
+        leaving = register_module_forward_hook(self._leave, with_kwargs=True)
         # Otherwise `nn.MultiheadAttention` would run as one opaque operation.
         unfused = patch.object(functional, "has_torch_function", lambda tensors: False)
-        try:
-            with unfused, self:
-                yield
-        finally:
-            for handle in handles:
-                handle.remove()
+        with entering, leaving, unfused, self:
+            yield
 
     def describe(self) -> None:
         """Describe the rows: at the end, when as many axes as possible have names."""

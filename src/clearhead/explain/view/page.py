@@ -52,7 +52,7 @@ window.attentionView = mount(document.getElementById("view"), payload, {linked})
 """
 _FRAME = (
     '<iframe title="{title}" srcdoc="{page}" sandbox="allow-scripts allow-popups" '
-    'style="width: 100%; height: {height}px; border: 0"></iframe>'
+    'style="width: 100%; height: 760px; border: 0"></iframe>'
 )
 
 
@@ -69,12 +69,10 @@ def page(payload: dict[str, Any], linked: bool = True) -> str:
     )
 
 
-def frame(payload: dict[str, Any], height: int = 760) -> str:
+def frame(payload: dict[str, Any]) -> str:
     """The page inside a frame, isolated from the page around it."""
-    title = html.escape(f"Attention: {payload['title']}", quote=True)
-    return _FRAME.format(
-        title=title, page=html.escape(page(payload, linked=False), quote=True), height=height
-    )
+    title = html.escape(f"Attention: {payload['title']}")
+    return _FRAME.format(title=title, page=html.escape(page(payload, linked=False)))
 
 
 def as_json(payload: dict[str, Any]) -> str:

@@ -13,8 +13,8 @@ The codes are deflated layer by layer, so that a page inflates only what it show
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,19 +30,17 @@ MAX_PRODUCTS = 250_000  # two bytes each
 BUDGET = 4_400_000  # bytes of all deflated codes; base64 adds a third
 LEVELS = (255, 180, 127, 90, 63, 45, 31, 22, 15, 11, 7, 5, 3)
 _MAX_16_BIT = 65535
+_DESCRIBED = "kind", "title", "queries", "keys", "layers", "heads", "causal", "d_k"
 CAUTION: dict[str, Any] = {
     "text": "A large weight shows where the model reads from, not why it produced its output: "
     "other weights can give the same output, and a token with a large weight may not matter. "
     "Whether attention explains anything is disputed:",
     "papers": [
-        {
-            "title": "Jain and Wallace (2019), Attention is not Explanation",
-            "url": "https://aclanthology.org/N19-1357/",
-        },
-        {
-            "title": "Wiegreffe and Pinter (2019), Attention is not not Explanation",
-            "url": "https://aclanthology.org/D19-1002/",
-        },
+        {"title": paper, "url": f"https://aclanthology.org/{number}/"}
+        for number, paper in (
+            ("N19-1357", "Jain and Wallace (2019), Attention is not Explanation"),
+            ("D19-1002", "Wiegreffe and Pinter (2019), Attention is not not Explanation"),
+        )
     ],
 }
 
@@ -54,7 +52,7 @@ class Start:
     view: Literal["flow", "map", "model"] = "flow"
     map: int = 0
     layer: int = 0
-    heads: list[int] | None = field(default=None)
+    heads: list[int] | None = None
 
 
 def payload(
@@ -62,7 +60,7 @@ def payload(
     title: str,
     start: Start,
     theme: Theme,
-    predictions: Sequence[Prediction] = (),
+    predictions: Sequence[Prediction],
 ) -> dict[str, Any]:
     """A dictionary of plain values, ready for JSON.
 
@@ -73,21 +71,11 @@ def payload(
     """
     _check(maps)
     packed = pack(maps)
-    error = error_bound(packed.levels)
+    percent = 100 * error_bound(packed.levels)
     with_products = sum(one.weights.size for one in maps) <= MAX_PRODUCTS
     described = [
-        {
-            "kind": one.kind,
-            "title": one.title,
-            "queries": one.queries,
-            "keys": one.keys,
-            "layers": one.layers,
-            "heads": one.heads,
-            "blobs": blobs,
-            "causal": one.causal,
-            "d_k": one.d_k,
-            "scores": pack_products(one.products) if with_products else None,
-        }
+        {name: getattr(one, name) for name in _DESCRIBED}
+        | {"blobs": blobs, "scores": pack_products(one.products) if with_products else None}
         for one, blobs in zip(maps, packed.maps, strict=True)
     ]
     return {
@@ -95,7 +83,7 @@ def payload(
         "theme": theme,
         "start": asdict(start),
         "levels": packed.levels,
-        "exactness": f"Weights are exact to {100 * error:.1g} % of the largest in their row.",
+        "exactness": f"Weights are exact to {percent:.1g} % of the largest in their row.",
         "caution": CAUTION,
         "maps": described,
         "predictions": [asdict(prediction) for prediction in predictions],
@@ -116,22 +104,34 @@ def _check(maps: Sequence[AttentionMap]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(NamedTuple):
     """For every map its layers, deflated and in base64."""
 
     levels: int
-    maps: tuple[tuple[str, ...], ...]
+    maps: list[list[str]]
 
 
 def pack(maps: Sequence[AttentionMap], budget: int = BUDGET) -> Packed:
     """Pack with as many levels as the budget allows; with the fewest if it allows none."""
-    for levels in LEVELS:
-        blobs = _deflated(maps, levels, budget if levels != LEVELS[-1] else None)
-        if blobs is not None:
-            break
-    texts = tuple(tuple(base64.b64encode(b).decode("ascii") for b in own) for own in blobs or [])
-    return Packed(levels, texts)
+    for levels in LEVELS[:-1]:
+        if found := _within(budget, maps, levels):
+            return Packed(levels, found)
+    return Packed(LEVELS[-1], _within(None, maps, LEVELS[-1]))
+
+
+def _within(budget: int | None, maps: Sequence[AttentionMap], levels: int) -> list[list[str]]:
+    """Empty as soon as the budget is exceeded."""
+    found: list[list[str]] = []
+    size = 0
+    for one in maps:
+        found.append([])
+        for layer in one.weights:
+            blob = _deflate(encode(layer, levels))
+            found[-1].append(base64.b64encode(blob).decode("ascii"))
+            size += len(blob)
+            if budget is not None and size > budget:
+                return []
+    return found
 
 
 def encode(layer: Weights, levels: int) -> bytes:
@@ -140,15 +140,6 @@ def encode(layer: Weights, levels: int) -> bytes:
     scale = np.maximum(tops, 1).astype(np.float32)[..., None] / _MAX_16_BIT
     codes = np.rint(levels * np.sqrt(np.clip(layer / scale, 0, 1))).astype(np.uint8)
     return tops.tobytes() + codes.tobytes()
-
-
-def decode(data: bytes, shape: tuple[int, int, int], levels: int) -> Weights:
-    """The weights as the page reconstructs them."""
-    rows = shape[0] * shape[1]
-    tops = np.frombuffer(data, dtype="<u2", count=rows).astype(np.float32) / _MAX_16_BIT
-    codes = np.frombuffer(data, dtype=np.uint8, offset=2 * rows).astype(np.float32)
-    shares = (codes.reshape(shape) / levels) ** 2
-    return (tops.reshape(shape[:2])[..., None] * shares).astype(np.float32)
 
 
 def pack_products(products: Weights | None) -> list[dict[str, Any]] | None:
@@ -172,19 +163,3 @@ def _deflate(data: bytes) -> bytes:
     # Z_RLE: runs and Huffman codes; searching for longer matches takes seconds and finds none.
     compressor = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return compressor.compress(data) + compressor.flush()
-
-
-def _deflated(
-    maps: Sequence[AttentionMap], levels: int, budget: int | None
-) -> list[list[bytes]] | None:
-    """None as soon as the budget is exceeded."""
-    found: list[list[bytes]] = []
-    size = 0
-    for one in maps:
-        found.append([])
-        for layer in one.weights:
-            found[-1].append(_deflate(encode(layer, levels)))
-            size += len(found[-1][-1])
-            if budget is not None and size > budget:
-                return None
-    return found

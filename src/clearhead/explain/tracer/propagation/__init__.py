@@ -1,9 +1,10 @@
 """Propagation of axis names: from the inputs of an operation to its result, one rule each."""
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
-from clearhead.explain.tracer.axes import Shape, sizes
-from clearhead.explain.tracer.call import Call, same_positions
+from clearhead.explain.tracer.axes import Shape, sizes, unnamed_axes
+from clearhead.explain.tracer.call import Call
 from clearhead.explain.tracer.propagation import dimensions, indexing, reshape
 
 # A rule takes the call and the sizes of the result; it returns the axes, or None if unknown.
@@ -23,4 +24,6 @@ def axes_of(call: Call, wanted: Sequence[int]) -> Shape:
         if found is not None and sizes(found) == tuple(wanted):
             return found
     shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
-    return same_positions(shapes[0] if shapes else (), wanted)
+    # Without a rule: the axes of the first tensor where the size is unchanged.
+    pairs = zip_longest(shapes[0][: len(wanted)] if shapes else (), unnamed_axes(wanted))
+    return tuple(old if old and old.size == new.size else new for old, new in pairs)

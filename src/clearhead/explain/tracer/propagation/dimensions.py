@@ -6,6 +6,7 @@ In a product one axis is summed over and disappears; so in convolutions and recu
 from collections.abc import Sequence
 from itertools import zip_longest
 
+import torch
 from torch import nn
 
 from clearhead.explain.tracer.axes import Axis, Shape, broadcast_axis
@@ -15,11 +16,9 @@ from clearhead.explain.tracer.call import Call
 def broadcast(call: Call, wanted: Sequence[int]) -> Shape | None:
     """Elementwise operations: shapes are aligned from the right, a 1 takes the other's size."""
     shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
-    result: Shape | None = None
-    for shape in shapes:
-        result = shape if result is None else broadcast_pair(call, result, shape)
-        if result is None:
-            return None
+    result: Shape | None = shapes[0] if shapes else None
+    for shape in shapes[1:]:
+        result = broadcast_pair(call, result, shape) if result is not None else None
     return result
 
 
@@ -61,46 +60,14 @@ def _reduced(call: Call, rank: int) -> set[int]:
     return {d % rank for d in chosen if isinstance(d, int) and rank}
 
 
-def transpose(call: Call, wanted: Sequence[int]) -> Shape | None:
-    """Two axes are exchanged."""
-    first = call.argument(1, "dim0", call.kwargs.get("axis0"))
-    second = call.argument(2, "dim1", call.kwargs.get("axis1"))
-    if not isinstance(first, int) or not isinstance(second, int):
-        return None
-    axes = list(call.shape(0))
-    axes[first], axes[second] = axes[second], axes[first]
-    return tuple(axes)
-
-
-def permute(call: Call, wanted: Sequence[int]) -> Shape | None:
-    """All axes in a given order."""
-    order = call.kwargs.get("dims", call.args[1:])
-    if len(order) == 1 and isinstance(order[0], list | tuple):
-        order = order[0]
+def move(call: Call, wanted: Sequence[int]) -> Shape | None:
+    """Transposes: torch moves the axes of a tensor in which the size of each axis is its index."""
     axes = call.shape(0)
-    return tuple(axes[i] for i in order)
-
-
-def movedim(call: Call, wanted: Sequence[int]) -> Shape | None:
-    """One axis is moved."""
-    source, target = call.argument(1, "source"), call.argument(2, "destination")
-    if not isinstance(source, int) or not isinstance(target, int):
-        return None
-    axes = list(call.shape(0))
-    moved = axes.pop(source)
-    axes.insert(target % (len(axes) + 1), moved)
-    return tuple(axes)
-
-
-def reverse(call: Call, wanted: Sequence[int]) -> Shape | None:
-    """`x.T`, `x.t()`."""
-    return tuple(reversed(call.shape(0)))
-
-
-def swap_last(call: Call, wanted: Sequence[int]) -> Shape | None:
-    """`x.mT`."""
-    axes = call.shape(0)
-    return (*axes[:-2], axes[-1], axes[-2])
+    probe = torch.empty(tuple(range(len(axes))))
+    moved = getattr(probe, call.name)
+    if callable(moved):
+        moved = moved(*call.args[1:], **{k: v for k, v in call.kwargs.items() if k != "input"})
+    return tuple(axes[index] for index in moved.shape)
 
 
 def unsqueeze(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -229,12 +196,11 @@ def convolution(call: Call, wanted: Sequence[int]) -> Shape | None:
 
 
 MOVES = {
-    "transpose": transpose, "swapaxes": transpose, "swapdims": transpose, "permute": permute,
-    "movedim": movedim, "moveaxis": movedim, "t": reverse, "T": reverse, "H": reverse,
-    "mT": swap_last, "mH": swap_last, "adjoint": swap_last,
+    "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "t", "T", "H", "mT",
+    "mH", "adjoint",
 }  # fmt: skip
 RULES = {
-    **MOVES, "unsqueeze": unsqueeze, "squeeze": squeeze,
+    **dict.fromkeys(MOVES, move), "unsqueeze": unsqueeze, "squeeze": squeeze,
     **dict.fromkeys(
         (
             "mean", "sum", "std", "var", "prod", "max", "min", "amax", "amin", "argmax", "argmin",
