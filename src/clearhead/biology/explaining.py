@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from clearhead.biology.answering import scores_of
 from clearhead.biology.model import Loaded, SequenceModel
-from clearhead.blocks import MultiHeadAttentionBlock, record_attention
+from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.forced import recording_attention
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
@@ -41,14 +42,9 @@ def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
     if not blocks:
         raise UserError("this model has no attention; explain a Transformer")
-    kept = blocks[0].keep_attention_scores
-    record_attention(model)
-    try:
-        with in_eval_mode(model):
-            model.hidden(torch.tensor([ids]))
+    with recording_attention(blocks), in_eval_mode(model):
+        model.hidden(torch.tensor([ids]))
         found = [block.attention_scores for block in blocks]
-    finally:
-        record_attention(model, kept)
     return np.stack([weights[0].double().numpy() for weights in found if weights is not None])
 
 

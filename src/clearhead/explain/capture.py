@@ -20,6 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.forced import recording_attention
 from clearhead.errors import UserError
 
 WEIGHTS = ".weights"
@@ -38,8 +39,8 @@ def capture(model: nn.Module, *names: str) -> Iterator[Captured]:
     with ExitStack() as hooks:
         for path in matching_paths(model, names):
             module = modules[path.removesuffix(WEIGHTS)]
-            if path.endswith(WEIGHTS):
-                hooks.enter_context(_keeping_weights(module))
+            if path.endswith(WEIGHTS) and isinstance(module, MultiHeadAttentionBlock):
+                hooks.enter_context(recording_attention([module]))
             hooks.enter_context(module.register_forward_hook(_store(captured, path)))
         yield captured
 
@@ -72,18 +73,6 @@ def watchable(model: nn.Module) -> list[str]:
 def _matches(path: str, name: str) -> bool:
     components, patterns = path.split("."), name.split(".")
     return len(components) == len(patterns) and all(map(fnmatchcase, components, patterns))
-
-
-@contextmanager
-def _keeping_weights(block: nn.Module) -> Iterator[None]:
-    assert isinstance(block, MultiHeadAttentionBlock)
-    before, block.keep_attention_scores = block.keep_attention_scores, True
-    try:
-        yield
-    finally:
-        block.keep_attention_scores = before
-        if not before:
-            block.attention_scores = None
 
 
 def _store(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:

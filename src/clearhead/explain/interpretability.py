@@ -211,16 +211,14 @@ def saliency(model: Transformer, pair: SentencePair) -> NDArray[np.float32]:
         positions = torch.arange(len(written), device=device)
         total = log_probabilities[positions, positions, written.to(device)].sum()
         (gradient,) = torch.autograd.grad(total, factors)
-    found: NDArray[np.float32] = gradient.float().cpu().numpy()
-    return found
+    return gradient.float().cpu().numpy()
 
 
 def shares(signed: NDArray[np.float32]) -> NDArray[np.float32]:
     """Absolute values normalized to rows of sum 1, comparable with attention weights."""
     magnitudes = np.abs(signed)
     totals = np.maximum(magnitudes.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
-    portions: NDArray[np.float32] = magnitudes / totals
-    return portions
+    return magnitudes / totals
 
 
 def as_map(signed: NDArray[np.float32], cross: AttentionMap) -> AttentionMap:

@@ -164,5 +164,4 @@ def _bar(axes: Axes, row: int, counts: Mapping[str, int]) -> None:
 
 def _part_of(path: str) -> str:
     components = path.split(".")
-    found = [part for part, names in PARTS.items() if any(name in components for name in names)]
-    return found[0] if found else OTHER
+    return next((part for part, names in PARTS.items() if {*names} & {*components}), OTHER)

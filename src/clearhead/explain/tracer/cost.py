@@ -38,11 +38,6 @@ _REDUCED = {
 _NORMALIZED = {"softmax": (5, -2), "log_softmax": (5, -1)}  # for each element, and for each row
 
 
-def is_parameter(tensor: Tensor) -> bool:
-    """True for a learned tensor that is registered in a module."""
-    return isinstance(tensor, nn.Parameter)
-
-
 def products(name: str, args: Sequence[Any], tensors: Tensors, result: Tensor) -> int:
     """FLOPs of matrix products; a multiply-add counts as two."""
     shapes = [tuple(tensor.shape) for tensor in tensors]
@@ -59,7 +54,7 @@ def products(name: str, args: Sequence[Any], tensors: Tensors, result: Tensor) -
     if name in ("conv1d", "conv2d", "conv3d"):
         return int(conv_flop_count(list(shapes[0]), list(shapes[1]), list(result.shape)))
     if name in _RECURRENT:  # every step multiplies by every matrix once
-        matrices = [t for t in tensors if is_parameter(t) and t.dim() == 2]
+        matrices = [t for t in tensors if isinstance(t, nn.Parameter) and t.dim() == 2]
         return 2 * (math.prod(shapes[0][:-1])) * sum(matrix.numel() for matrix in matrices)
     return 0
 
@@ -96,7 +91,7 @@ def elementwise(name: str, dim: object, tensors: Tensors, result: Tensor) -> int
     if name in ("max", "min") and len(tensors) > 1:  # elementwise, of two tensors
         return result.numel()
     if name == "batch_norm":  # `dim` is its `training`: if true, also mean, squares, their mean
-        each = (5 if dim else 2) + sum(map(is_parameter, tensors))
+        each = (5 if dim else 2) + sum(isinstance(t, nn.Parameter) for t in tensors)
         return each * result.numel() + 2 * result.shape[1]
     if name in _REDUCED:
         each, row = _REDUCED[name]
@@ -132,8 +127,9 @@ def _recurrent(gates: int, formula: int) -> Count:
 
     def count(ins: Tensors, out: Tensor) -> int:
         steps = ins[0].numel() // ins[0].shape[-1]
-        kernels = [w for w in ins if is_parameter(w) and w.dim() == 2]
-        biases = sum(w.numel() for w in ins if is_parameter(w) and w.dim() == 1)
+        learned = [w for w in ins if isinstance(w, nn.Parameter)]
+        kernels = [w for w in learned if w.dim() == 2]
+        biases = sum(w.numel() for w in learned if w.dim() == 1)
         high = kernels[0].shape[0]  # gates · hidden, once for the input and once for the state
         cells = sum(high for w in kernels if w.shape[0] == high) // (2 * gates)
         return steps * (formula * cells + biases)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from clearhead.explain.tracer.axes import LENGTHS, Shape, merged_name
+from clearhead.explain.tracer.axes import LENGTHS, Shape
 from clearhead.explain.tracer.call import Call
 from clearhead.explain.tracer.rows import Operand
 
@@ -12,25 +12,22 @@ Outs = list[Shape]
 Describe = Callable[[Call, Ins, Outs], str]
 
 _ROLES = {
-    re.compile(pattern, re.IGNORECASE): role
-    for pattern, role in {
-        r"^(w_?q|q_proj|query|to_q|wq|q)$": "project Q",
-        r"^(w_?k|k_proj|key|to_k|wk|k)$": "project K",
-        r"^(w_?v|v_proj|value|to_v|wv|v)$": "project V",
-        r"^(w_?o|o_proj|out_proj|to_out|wo|o|fc_out)$": "output projection",
-    }.items()
+    "w_?q|q_proj|query|to_q|q": "project Q",
+    "w_?k|k_proj|key|to_k|k": "project K",
+    "w_?v|v_proj|value|to_v|v": "project V",
+    "w_?o|o_proj|out_proj|to_out|o|fc_out": "output projection",
 }
 _FIXED = {
-    "masked_fill": "mask", "relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "dropout": "dropout",
-    "sub": "subtract", "pow": "power", "neg": "negate", "sqrt": "square root",
-    "exp": "exponential", "tanh": "tanh", "sigmoid": "sigmoid", "layer_norm": "layer norm",
-    "unsqueeze": "add an axis of size 1", "squeeze": "drop axes of size 1",
+    "masked_fill": "mask", "relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "sub": "subtract",
+    "pow": "power", "neg": "negate", "sqrt": "square root", "exp": "exponential",
+    "layer_norm": "layer norm", "unsqueeze": "add an axis of size 1",
+    "squeeze": "drop axes of size 1",
     "expand": "broadcast", "tril": "lower triangle", "triu": "upper triangle", "eq": "compare",
     "ne": "compare", "gt": "compare", "lt": "compare", "invert": "logical not",
     "and": "logical and", "arange": "range of integers", "float": "convert to float",
     "long": "convert to integer", "bool": "convert to boolean", "to": "convert", "sin": "sine",
     "cos": "cosine", "contiguous": "copy to contiguous memory", "cat": "concatenate",
-    "stack": "stack", "setitem": "assign to a slice", "getitem": "index",
+    "setitem": "assign to a slice", "getitem": "index",
     "scaled_dot_product_attention": "attention (one fused operation)",
 }  # fmt: skip
 
@@ -45,7 +42,7 @@ def describe(call: Call, ins: Ins, outs: Outs) -> str:
 def _linear(call: Call, ins: Ins, outs: Outs) -> str:
     leaf = call.path.rpartition(".")[2]
     for pattern, role in _ROLES.items():
-        if pattern.match(leaf):
+        if re.fullmatch(pattern, leaf, re.IGNORECASE):
             return role
     into, out_of = outs[0][-1].label, ins[0].shape[-1].label
     if into == "d_ff":
@@ -66,22 +63,18 @@ def _matmul(call: Call, ins: Ins, outs: Outs) -> str:
 
 def _view(call: Call, ins: Ins, outs: Outs) -> str:
     old, new = ins[0].shape, outs[0]
-    gone = [axis for axis in old if axis.label not in {a.label for a in new}]
-    came = [axis for axis in new if axis.label not in {a.label for a in old}]
-    if len(gone) == 1 and gone[0].label == merged_name(came):
-        return f"split {' and '.join(axis.label for axis in came)}"
+    gone = [axis.label for axis in old if axis.label not in {a.label for a in new}]
+    came = [axis.label for axis in new if axis.label not in {a.label for a in old}]
+    before, after = "·".join(gone), "·".join(came)
+    if len(gone) == 1 and before == after:
+        return f"split {' and '.join(came)}"
     if len(gone) == 1 and len(came) > 1:
-        heads = "split heads: " if "h" in {a.label for a in came} else "split "
-        return f"{heads}{gone[0].label} → {merged_name(came)}"
+        return f"{'split heads: ' if 'h' in came else 'split '}{before} → {after}"
+    if len(came) == 1 and before == after:
+        return f"merge {' and '.join(gone)}"
     if len(came) == 1 and len(gone) > 1:
-        if came[0].label == merged_name(gone):
-            return f"merge {' and '.join(axis.label for axis in gone)}"
-        heads = "concatenate heads: " if "h" in {a.label for a in gone} else "merge "
-        return f"{heads}{merged_name(gone)} → {came[0].label}"
-    if gone and came:
-        before, after = (", ".join(axis.label for axis in axes) for axes in (gone, came))
-        return f"reshape {before} to {after}"
-    return "reshape"
+        return f"{'concatenate heads: ' if 'h' in gone else 'merge '}{before} → {after}"
+    return f"reshape {', '.join(gone)} to {', '.join(came)}" if gone and came else "reshape"
 
 
 def _transpose(call: Call, ins: Ins, outs: Outs) -> str:
@@ -183,8 +176,9 @@ def formula(call: Call, ins: Ins, outs: Outs) -> str:
         dim, axes = call.dim(), ins[0].shape
         axis = axes[dim].label if isinstance(dim, int) and axes else "all"
         return _OVER_AN_AXIS[call.name].replace("{a}", axis)
-    if call.name in ("matmul", "bmm", "mm") and len(ins) > 1 and min(_ranks(ins)) > 1:
-        a, b = ins[0].shape, ins[1].shape
+    shapes = [operand.shape for operand in ins[:2]]
+    if call.name in ("matmul", "bmm", "mm") and len(ins) > 1 and min(map(len, shapes)) > 1:
+        a, b = shapes
         i, k, j = a[-2].label, a[-1].label, b[-1].label
         k, j = (f"{axis}′" if axis == i else axis for axis in (k, j))
         return f"y[{i}, {j}] = Σ_{k} A[{i}, {k}]·B[{k}, {j}]"
@@ -196,7 +190,3 @@ def formula(call: Call, ins: Ins, outs: Outs) -> str:
         other = "x₂" if len(ins) > 1 else f"{constant:.4g}" if constant is not None else ""
         return f"y = {'x₁' if len(ins) > 1 else 'x'} {_SYMBOLS[call.name]} {other}" if other else ""
     return _FORMULAS.get(call.name, "")
-
-
-def _ranks(ins: Ins) -> list[int]:
-    return [len(operand.shape) for operand in ins[:2]]

@@ -4,7 +4,6 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from clearhead.blocks import look_ahead_mask
 from clearhead.explain.attention import sentence_pair
@@ -28,16 +27,11 @@ def trace_sizes(config: TransformerConfig, batch: int, src_len: int, tgt_len: in
     with nullcontext() if few else torch.device("meta"), torch.inference_mode():
         with Uninitialized():
             model = Transformer.from_config(config).eval()
-        src, tgt, masks = _inputs(batch, src_len, tgt_len)
-        return trace(model, src, tgt, *masks)
-
-
-def _inputs(batch: int, src_len: int, tgt_len: int) -> tuple[Tensor, Tensor, list[Tensor]]:
-    src = torch.zeros(batch, src_len, dtype=torch.long)
-    tgt = torch.zeros(batch, tgt_len, dtype=torch.long)
-    src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
-    tgt_mask = look_ahead_mask(tgt_len).expand(batch, 1, tgt_len, tgt_len)
-    return src, tgt, [src_mask, tgt_mask]
+        src = torch.zeros(batch, src_len, dtype=torch.long)
+        tgt = torch.zeros(batch, tgt_len, dtype=torch.long)
+        src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
+        tgt_mask = look_ahead_mask(tgt_len).expand(batch, 1, tgt_len, tgt_len)
+        return trace(model, src, tgt, src_mask, tgt_mask)
 
 
 def trace_text(directory: Path, text: str, target: str | None = None) -> tuple[Trace, str]:

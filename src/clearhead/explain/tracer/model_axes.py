@@ -14,15 +14,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from clearhead.explain.tracer.axes import (
-    LENGTHS,
-    SYNONYMS,
-    Axis,
-    Shape,
-    broadcast_axis,
-    canonical,
-    unnamed_axes,
-)
+from clearhead.explain.tracer import axes
+from clearhead.explain.tracer.axes import LENGTHS, SYNONYMS, Axis, Shape
 
 _FEED_FORWARD = re.compile(r"feed_?forward|ffn|positionwise", re.IGNORECASE)
 _VOCABULARY = re.compile(r"proj|head|generator|vocab|logits|(^|_)out|decoder$", re.IGNORECASE)
@@ -101,7 +94,7 @@ class ModelSizes:
         only_lengths = (square and not is_table) or not tensor.is_floating_point()
         last = -1 if only_lengths else tensor.dim() - 1
         return tuple(
-            broadcast_axis(where)
+            axes.broadcast_axis(where)
             if size == 1
             else self._axis(path, size, f"{where}, axis {i}", i != last)
             for i, size in enumerate(tensor.shape)
@@ -120,14 +113,11 @@ class ModelSizes:
 
     def _linear(self, path: str, module: nn.Linear) -> Shape:
         """(out, in); a square map without known names leads from a space into itself."""
-        into, out_of = self._linear_out(path, module), self._linear_in(path, module)
-        square = module.in_features == module.out_features
+        size, origin = module.in_features, f"in_features of {path or 'this Linear'}"
+        name, certain = self.name(path, size)
+        into, out_of = self._linear_out(path, module), Axis(size, name, origin, certain)
+        square = size == module.out_features
         return (out_of, out_of) if square and not into.name else (into, out_of)
-
-    def _linear_in(self, path: str, module: nn.Linear) -> Axis:
-        name, certain = self.name(path, module.in_features)
-        origin = f"in_features of {path or 'this Linear'}"
-        return Axis(module.in_features, name, origin, certain)
 
     def _linear_out(self, path: str, module: nn.Linear) -> Axis:
         """d_ff, vocab, a name of the scope, or the input space."""
@@ -135,16 +125,16 @@ class ModelSizes:
         size, origin = module.out_features, f"out_features of {path or 'this Linear'}"
         holder = type(self.modules[parent]).__name__ if parent in self.modules else ""
         in_feed_forward = _FEED_FORWARD.search(holder + parent.rpartition(".")[2])
-        if in_feed_forward and _FIRST_LINEAR.fullmatch(leaf):
-            return Axis(size, "d_ff", origin, certain=True)
-        if in_feed_forward and _SECOND_LINEAR.fullmatch(leaf) and size == module.in_features:
-            return Axis(size, "d_model", origin, certain=True)  # where d_ff = d_model
-        if size == self.value("vocab") and _VOCABULARY.search(leaf):
-            return Axis(size, "vocab", origin, certain=True)
         name, certain = self.name(path, size)
-        if name or size == module.in_features:
-            return Axis(size, name, origin, certain)
-        return Axis(size, f"{leaf or 'Linear'}.out", origin, certain=True)
+        if in_feed_forward and _FIRST_LINEAR.fullmatch(leaf):
+            name, certain = "d_ff", True
+        elif in_feed_forward and _SECOND_LINEAR.fullmatch(leaf) and size == module.in_features:
+            name, certain = "d_model", True  # where d_ff = d_model
+        elif size == self.value("vocab") and _VOCABULARY.search(leaf):
+            name, certain = "vocab", True
+        elif not name and size != module.in_features:
+            name, certain = f"{leaf or 'Linear'}.out", True
+        return Axis(size, name, origin, certain)
 
 
 def _attributes(module: nn.Module) -> Iterator[tuple[str, int]]:
@@ -155,7 +145,7 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, int]]:
         held |= {field.name: getattr(config, field.name) for field in fields(config)}
     for word, value in held.items():
         if type(value) is int and value > 1 and not word.startswith("_") and word not in _NOT_SIZES:
-            name = canonical(word) or word
+            name = axes.canonical(word) or word
             if isinstance(module, nn.RNNBase) and word == "hidden_size":
                 name = "hidden"  # the width of a state, not of an embedding
             # A length that a module was built with is the maximum length.
@@ -196,7 +186,7 @@ class AxisRegistry:
         """The axes of a tensor; unnamed ones if it was not recorded."""
         known: Shape | None = self.shapes.get(tensor)
         if known is None or tuple(axis.size for axis in known) != tuple(tensor.shape):
-            known = unnamed_axes(tensor.shape, "a tensor that existed before the trace")
+            known = axes.unnamed_axes(tensor.shape, "a tensor that existed before the trace")
             self.register(tensor, known)
         return known
 

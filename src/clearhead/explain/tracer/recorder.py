@@ -170,7 +170,7 @@ class Recorder(TorchFunctionMode):
         outputs = [self.axes.shape_of(tensor) for tensor in results]
         row = Row(call.path, "", call.name, "", call.location, inputs, outputs, failed=failed)
         self.rows.append((row, call.without_tensors()))
-        learned = [tensor for tensor in tensors if cost.is_parameter(tensor)]
+        learned = [tensor for tensor in tensors if isinstance(tensor, nn.Parameter)]
         tied = [self.axes.names.get(id(t), "") for t in learned if id(t) in self.counted]
         row.tied, row.parameters = ", ".join(filter(None, tied)), self._uncounted(learned)
         self.counted |= {id(tensor) for tensor in learned}

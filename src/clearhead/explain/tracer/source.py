@@ -8,6 +8,7 @@ import ast
 import functools
 import inspect
 import linecache
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -103,16 +104,10 @@ def _expression(
     text = b"".join(wanted).decode("utf-8", errors="replace")
     try:
         return " ".join(text.split()), ast.parse(f"({text})", mode="eval").body
-    except SyntaxError:
-        return _statement(text)
-
-
-def _statement(text: str) -> tuple[str, ast.AST | None]:
-    """`x += y` is a statement, not an expression."""
-    try:
-        return text, ast.parse(text.strip()).body[0]
-    except (SyntaxError, IndexError):
-        return text, None
+    except SyntaxError:  # `x += y` is a statement, not an expression
+        with suppress(SyntaxError, IndexError):
+            return text, ast.parse(text.strip()).body[0]
+    return text, None
 
 
 def called_name(node: ast.AST | None) -> str:

@@ -96,25 +96,16 @@ def trace(module: Callable[..., Any], *inputs: Any, axes: Mapping[str, str] | No
     recorder = Recorder(root, sizes, in_constructor=isinstance(module, type))
     for tensor, shape in reversed(named):  # of a tensor given twice the first name counts
         recorder.axes.register(tensor, shape)
-    output, error = None, None
+    output, mistake = None, None
     try:
         with recorder.recording():
             output = module(*inputs)
-    except _INPUT_ERRORS as caught:
-        error = caught
-    mistake = _explained(recorder, error)
+    except _INPUT_ERRORS as error:
+        mistake = explain(recorder, error)
+        if mistake is None:
+            raise
     top = root.children[0] if model is not None and root.children else root
     return _finished(recorder, top, output, mistake, module)
-
-
-def _explained(recorder: Recorder, error: Exception | None) -> Mistake | None:
-    """The mistake behind an error; an error of another kind is raised again."""
-    if error is None:
-        return None
-    mistake = explain(recorder, error)
-    if mistake is None:
-        raise error
-    return mistake
 
 
 def _finished(

@@ -149,9 +149,8 @@ class head_view(BertvizView):
 
     def _start(self, first: AttentionMap) -> Start:
         layer = 0 if self.layer is None else index_of("layer", self.layer, first.layers)
-        heads = self.heads
+        heads = [self.heads] if isinstance(self.heads, int) else self.heads
         if heads is not None:
-            heads = [heads] if isinstance(heads, int) else heads
             heads = [index_of("head", head, first.heads) for head in heads]
         return Start(view=self.VIEW, layer=layer, heads=heads)
 

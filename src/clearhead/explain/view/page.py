@@ -20,8 +20,7 @@ _HERE = Path(__file__).parent
 MODULES = (
     "inflate", "weights", "drawing", "flow", "map", "model", "cards", "controls", "attention_view",
 )  # fmt: skip
-_IMPORT = re.compile(r'^import (\{.*\}) from "\./(\w+)\.js";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_IMPORT = re.compile(r'^import \{.*\} from "\./\w+\.js";\n', re.MULTILINE)
 # Nothing may be loaded from anywhere; the browser enforces it.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 _SCHEMES = {"light": "light", "dark": "dark", "auto": "light dark"}
@@ -83,9 +82,8 @@ def as_json(payload: dict[str, Any]) -> str:
 
 @cache
 def script() -> str:
-    """All modules as one ES module without imports; each keeps its own namespace."""
-    parts = [_as_function(name) for name in MODULES[:-1]]
-    return "\n".join(["const modules = {};", *parts, _without_imports(MODULES[-1])])
+    """All modules as one ES module without imports; no two of them have the same top-level name."""
+    return "\n".join(_IMPORT.sub("", source(name)) for name in MODULES)
 
 
 def source(module: str) -> str:
@@ -98,18 +96,6 @@ def style() -> str:
     """The style sheet: the colours of the design, then the view's own rules."""
     sheets = _HERE.parent / "design.css", _HERE / "style.css"
     return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
-
-
-def _as_function(name: str) -> str:
-    """A module wrapped in a function that returns its exports."""
-    exports = ", ".join(_EXPORT.findall(source(name)))
-    body = _without_imports(name)
-    return f"modules.{name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
-
-
-def _without_imports(name: str) -> str:
-    """A module with its imports replaced by look-ups among the modules before it."""
-    return _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source(name)))
 
 
 class AttentionView:

@@ -3,13 +3,7 @@
 from collections.abc import Callable
 
 from clearhead.explain.tracer.axes import LENGTHS
-from clearhead.explain.tracer.diagnosis.broadcast_advice import (
-    JOIN,
-    Ins,
-    broadcast_cause,
-    label_of,
-    labels,
-)
+from clearhead.explain.tracer.diagnosis.broadcast_advice import JOIN, Ins, broadcast_cause, labels
 from clearhead.explain.tracer.diagnosis.mismatch import Mismatch, parts_of
 
 # The advice where the kind of the mismatch alone gives it; {size} is the first axis's.
@@ -37,7 +31,7 @@ def likely_cause(found: Mismatch, inputs: Ins) -> str:
 
 def _inner(found: Mismatch, inputs: Ins) -> str:
     a, b = found.a.label, found.b.label
-    right = label_of(inputs[1], "the right operand")
+    right = inputs[1].label or "the right operand"
     if {a, b} <= LENGTHS:
         return (
             "the operands belong to two sequences: keys and values must come from the same one "
@@ -150,7 +144,7 @@ def _cat(found: Mismatch, inputs: Ins) -> str:
         one, many = sorted((found.a, found.b), key=lambda axis: axis.size)
         small = next((o for o in inputs if one in o.shape), inputs[0])
         return (
-            f"cat does not broadcast, and {label_of(small, 'one tensor')} has size 1 there: "
+            f"cat does not broadcast, and {small.label or 'one tensor'} has size 1 there: "
             f"expand it first, .expand({many.label}, -1, -1)"
         )
     return "the tensors are concatenated along the wrong axis: heads, for example, need dim=-1"

@@ -16,11 +16,6 @@ def labels(shape: Shape) -> list[str]:
     return [axis.label for axis in shape]
 
 
-def label_of(operand: Operand, otherwise: str) -> str:
-    """The operand's name in the code."""
-    return operand.label or otherwise
-
-
 def broadcast_cause(found: Mismatch, inputs: Ins) -> str:
     """The answer of the first rule that recognizes the cause; "" if none does."""
     for rule in _RULES:
@@ -61,7 +56,7 @@ def _table_for_other_order(found: Mismatch, inputs: Ins) -> str:
         shape = operand.shape
         if len(shape) == 3 and shape[1].size == 1 < shape[0].size and shape[0].label in LENGTHS:
             return (
-                f"{label_of(operand, 'the table')} is (length, 1, d_model), for inputs with the "
+                f"{operand.label or 'the table'} is (length, 1, d_model), for inputs with the "
                 "batch at axis 1; here it is axis 0: build the table with unsqueeze(0), and "
                 "cut it with [:, : x.shape[1]]"
             )
@@ -85,7 +80,7 @@ def _reduced(found: Mismatch, inputs: Ins) -> str:
     for whole, part in ((0, 1), (1, 0)):
         shapes = inputs[whole].shape, inputs[part].shape
         if len(shapes[0]) == len(shapes[1]) + 1 and labels(shapes[0])[:-1] == labels(shapes[1]):
-            name, lost = label_of(inputs[part], "the smaller one"), shapes[0][-1].label
+            name, lost = inputs[part].label or "the smaller one", shapes[0][-1].label
             return f"{name} lost its axis {lost} in a reduction: give keepdim=True there"
     return ""
 
@@ -96,7 +91,7 @@ def _no_length_axis(found: Mismatch, inputs: Ins) -> str:
         big, small = inputs[whole].shape, inputs[part].shape
         same_ends = len(big) == 3 and len(small) == 2 and big[-1].size == small[-1].size
         if same_ends and big[0].size == small[0].size and "mask" not in inputs[part].label:
-            name = label_of(inputs[part], "the smaller one")
+            name = inputs[part].label or "the smaller one"
             return f"{name} has no axis for the tokens ({big[1].label}): give {name}.unsqueeze(1)"
     return ""
 

@@ -1,8 +1,8 @@
 """Finds the mismatch behind an error of an operation, or of a check in a module of torch.nn."""
 
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from types import FrameType
 from typing import Any
 
 from torch import Tensor
@@ -87,7 +87,7 @@ def find_in_torch_checks(
     error: Exception, shape_of: Lookup
 ) -> tuple[list[Operand], Mismatch] | None:
     """The inputs and the mismatch behind an error raised by a shape check in `torch.nn`."""
-    for frame in _frames(error):
+    for frame, _ in traceback.walk_tb(error.__traceback__):
         inspect = _CHECKS.get(frame.f_code.co_name)
         if inspect and frame.f_globals.get("__name__", "").startswith("torch.nn."):
             found = inspect(frame.f_locals, shape_of)
@@ -96,14 +96,6 @@ def find_in_torch_checks(
                 inputs = [Operand(word, shape_of(tensor)) for word, tensor in held.values()]
                 return [operand for operand in inputs if operand.shape], found
     return None
-
-
-def _frames(error: Exception) -> Iterator[FrameType]:
-    """From the module's call to the line that raised."""
-    step = error.__traceback__
-    while step is not None:
-        yield step.tb_frame
-        step = step.tb_next
 
 
 def _attention(variables: dict[str, Any], shape_of: Lookup) -> Mismatch | None:

@@ -129,10 +129,12 @@ def _split_and_merged(
     call: Call, old: Shape, new: Sequence[int], words: Sequence[Hint]
 ) -> list[Axis]:
     """Axes split and merged at once, with a doubt where an old axis is not kept whole."""
-    pieces = _pieces([axis.size for axis in old], new)
-    if pieces is None or _misnamed(old, new, words):
+    pieces = _pieces(sizes(old), new)
+    # Every old axis with the number of elements to its right.
+    starts = list(zip(reversed(old), _boundaries(sizes(old)), strict=False))[::-1]
+    if pieces is None or _misnamed(starts, new, words):
         return _mixed(call, old, new, words)
-    factors = [factor for axis in old for factor in _factors(call, axis, pieces, old)]
+    factors = [part for axis, start in starts for part in _factors(call, axis, start, pieces)]
     made: list[Axis] = []
     for size, word in zip(new, words, strict=True):
         taken = [factors.pop(0)]
@@ -154,10 +156,11 @@ def _pieces(old: Sequence[int], new: Sequence[int]) -> set[int] | None:
     return None if crossing else set(found)
 
 
-def _misnamed(old: Shape, new: Sequence[int], words: Sequence[Hint]) -> bool:
+def _misnamed(
+    starts: Sequence[tuple[Axis, int]], new: Sequence[int], words: Sequence[Hint]
+) -> bool:
     """True if the code gives a new axis the name of an old one that is not whole there."""
-    starts = dict(zip(map(id, reversed(old)), _boundaries(sizes(old)), strict=False))
-    whole = {axis.label: (starts[id(axis)], axis.size) for axis in old}
+    whole = {axis.label: (start, axis.size) for axis, start in starts}
     spans = zip(reversed(words), _boundaries(new), reversed(new), strict=False)
     for word, start, size in spans:
         label = word.label if isinstance(word, Axis) else word or ""
@@ -166,10 +169,8 @@ def _misnamed(old: Shape, new: Sequence[int], words: Sequence[Hint]) -> bool:
     return False
 
 
-def _factors(call: Call, axis: Axis, pieces: set[int], old: Shape) -> list[Axis]:
+def _factors(call: Call, axis: Axis, start: int, pieces: set[int]) -> list[Axis]:
     """The parts into which the boundaries divide one old axis, first to last."""
-    starts = dict(zip(map(id, reversed(old)), _boundaries(sizes(old)), strict=False))
-    start = starts[id(axis)]
     inside = sorted(cut for cut in pieces if start <= cut <= start * axis.size)
     lengths = [b // a for a, b in pairwise(inside)][::-1]
     if len(lengths) <= 1:
