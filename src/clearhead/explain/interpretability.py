@@ -67,17 +67,15 @@ def head_ablation(model: Transformer, heads: Sequence[Head]) -> Iterator[None]:
     Raises:
         UserError: there is no such head.
     """
-    weights = [(_block(model, head).w_o.weight, _columns(model, head)) for head in heads]
-    before = [weight.detach()[:, columns].clone() for weight, columns in weights]
+    columns = [_columns(model, head) for head in heads]
+    before = [weights.clone() for weights in columns]
     try:
-        with torch.no_grad():
-            for weight, columns in weights:
-                weight[:, columns] = 0.0
+        for weights in columns:
+            weights.zero_()
         yield
     finally:
-        with torch.no_grad():
-            for (weight, columns), kept in reversed(list(zip(weights, before, strict=True))):
-                weight[:, columns] = kept
+        for weights, kept in zip(columns, before, strict=True):
+            weights.copy_(kept)
 
 
 def effect_of(
@@ -128,19 +126,16 @@ def _blocks(model: Transformer, kind: str) -> list[MultiHeadAttentionBlock]:
     return [block for block in blocks if isinstance(block, MultiHeadAttentionBlock)]
 
 
-def _block(model: Transformer, head: Head) -> MultiHeadAttentionBlock:
+def _columns(model: Transformer, head: Head) -> Tensor:
+    """The columns of w_o that belong to a head; writing to them changes the model."""
     blocks = _blocks(model, head.kind)
     if not (0 <= head.layer < len(blocks) and 0 <= head.head < blocks[head.layer].h):
         raise UserError(
             f"there is no head {head.head} in {head.kind} layer {head.layer}; this model has "
             f"{len(blocks)} layers of {blocks[0].h} heads there, counted from 0"
         )
-    return blocks[head.layer]
-
-
-def _columns(model: Transformer, head: Head) -> slice:
-    d_k = _block(model, head).d_k
-    return slice(head.head * d_k, (head.head + 1) * d_k)
+    block = blocks[head.layer]
+    return block.w_o.weight.detach()[:, head.head * block.d_k : (head.head + 1) * block.d_k]
 
 
 ENCODER = "src_pos", "encoder.layers.*"
@@ -205,7 +200,9 @@ def saliency(model: Transformer, pair: SentencePair) -> NDArray[np.float32]:
     )
     device, dtype = src.device, next(model.parameters()).dtype
     factors = torch.ones(src.shape, device=device, dtype=dtype, requires_grad=True)
-    scaled = model.src_embed.register_forward_hook(lambda *call: call[-1] * factors.unsqueeze(-1))
+    scaled = model.src_embed.register_forward_hook(
+        lambda module, inputs, output: output * factors.unsqueeze(-1)
+    )
     with scaled, in_eval_mode(model), torch.enable_grad():
         log_probabilities = model(src, tgt, src_mask, tgt_mask)
         positions = torch.arange(len(written), device=device)

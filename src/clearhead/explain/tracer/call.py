@@ -13,7 +13,7 @@ from clearhead.explain.tracer.axes import LENGTHS, SYNONYMS, Axis, Shape, broadc
 from clearhead.explain.tracer.model_axes import ModelSizes, tensors_in
 from clearhead.explain.tracer.source import Location, called_name, look_up, size_expressions
 
-Lookup = Callable[[Tensor], Shape | None]
+Lookup = Callable[[Tensor], Shape]
 Hint = Axis | str | None  # an existing axis, the name of a new axis, or nothing known
 
 
@@ -103,7 +103,7 @@ class Call:
     def shape(self, position: int = 0, name: str = "input") -> Shape:
         """The axes of a tensor argument; () for any other argument."""
         value = self.argument(position, name)
-        return (self.shape_of(value) or ()) if isinstance(value, Tensor) else ()
+        return self.shape_of(value) if isinstance(value, Tensor) else ()
 
     def tensors(self) -> list[Tensor]:
         """Every tensor among the arguments, including those inside lists."""
@@ -141,7 +141,7 @@ class Call:
         """The same call, keeping neither a tensor nor a frame alive."""
         args = [None if tensors_in(value) else value for value in self.args]
         kwargs = {word: value for word, value in self.kwargs.items() if not tensors_in(value)}
-        return replace(self, args=args, kwargs=kwargs, shape_of=lambda _: None, hints=None)
+        return replace(self, args=args, kwargs=kwargs, shape_of=lambda _: (), hints=None)
 
     @property
     def at(self) -> str:

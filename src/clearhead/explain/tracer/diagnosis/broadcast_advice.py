@@ -1,6 +1,7 @@
 """Likely causes where shapes cannot be broadcast: masks, position tables, sums of sublayers."""
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from clearhead.explain.tracer.axes import LENGTHS, Shape
 from clearhead.explain.tracer.diagnosis.mismatch import Mismatch
@@ -77,21 +78,20 @@ def _one_token_less(found: Mismatch, inputs: Ins) -> str:
 
 def _reduced(found: Mismatch, inputs: Ins) -> str:
     """(batch, seq_len, d_model) and (batch, seq_len): a mean without keepdim."""
-    for whole, part in ((0, 1), (1, 0)):
-        shapes = inputs[whole].shape, inputs[part].shape
-        if len(shapes[0]) == len(shapes[1]) + 1 and labels(shapes[0])[:-1] == labels(shapes[1]):
-            name, lost = inputs[part].label or "the smaller one", shapes[0][-1].label
+    for whole, part in permutations(inputs[:2]):
+        if whole.shape and labels(whole.shape)[:-1] == labels(part.shape):
+            name, lost = part.label or "the smaller one", whole.shape[-1].label
             return f"{name} lost its axis {lost} in a reduction: give keepdim=True there"
     return ""
 
 
 def _no_length_axis(found: Mismatch, inputs: Ins) -> str:
     """(batch, hidden) with (batch, length, hidden)."""
-    for whole, part in ((0, 1), (1, 0)):
-        big, small = inputs[whole].shape, inputs[part].shape
+    for whole, part in permutations(inputs[:2]):
+        big, small = whole.shape, part.shape
         same_ends = len(big) == 3 and len(small) == 2 and big[-1].size == small[-1].size
-        if same_ends and big[0].size == small[0].size and "mask" not in inputs[part].label:
-            name = inputs[part].label or "the smaller one"
+        if same_ends and big[0].size == small[0].size and "mask" not in part.label:
+            name = part.label or "the smaller one"
             return f"{name} has no axis for the tokens ({big[1].label}): give {name}.unsqueeze(1)"
     return ""
 

@@ -8,12 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from clearhead.explain.tracer.axes import Axis, Shape, broadcast_axis, names
-from clearhead.explain.tracer.call import Call
+from clearhead.explain.tracer.call import Call, Lookup
 from clearhead.explain.tracer.diagnosis.mismatch import FINDERS, Finder, Mismatch, unequal
 from clearhead.explain.tracer.propagation.indexing import getitem
 from clearhead.explain.tracer.rows import Operand
 
-Lookup = Callable[[Tensor], Shape]
 _FIXED_RANK = {"bmm": 3, "baddbmm": 3, "mm": 2}
 _WIDTH = "a layer takes vectors of the width that it was built for, along the last axis"
 
@@ -77,7 +76,7 @@ def _setitem(call: Call, shapes: list[Shape]) -> Mismatch | None:
     if not isinstance(value, Tensor) or target is None:
         return None
     law = "an assigned value must fit the slice"
-    return unequal("broadcast", target, call.shape_of(value) or (), law)
+    return unequal("broadcast", target, call.shape_of(value), law)
 
 
 _BY_OPERATION: dict[str, Finder] = {**FINDERS, "stack": broadcast, "setitem": _setitem}

@@ -23,7 +23,7 @@ def axes_of(call: Call, wanted: Sequence[int]) -> Shape:
             found = None
         if found is not None and sizes(found) == tuple(wanted):
             return found
-    shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
+    shapes = [call.shape_of(tensor) for tensor in call.tensors()]
     # Without a rule: the axes of the first tensor where the size is unchanged.
     pairs = zip_longest(shapes[0][: len(wanted)] if shapes else (), unnamed_axes(wanted))
     return tuple(old if old and old.size == new.size else new for old, new in pairs)

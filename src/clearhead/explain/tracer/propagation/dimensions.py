@@ -15,7 +15,7 @@ from clearhead.explain.tracer.call import Call
 
 def broadcast(call: Call, wanted: Sequence[int]) -> Shape | None:
     """Elementwise operations: shapes are aligned from the right, a 1 takes the other's size."""
-    shapes = [call.shape_of(tensor) or () for tensor in call.tensors()]
+    shapes = [call.shape_of(tensor) for tensor in call.tensors()]
     result: Shape | None = shapes[0] if shapes else None
     for shape in shapes[1:]:
         result = broadcast_pair(call, result, shape) if result is not None else None
@@ -124,7 +124,7 @@ def _take_name(call: Call, axis: Axis) -> None:
         del own[name]
     own[axis.label] = axis.size
     call.sizes.arrived.add(axis.label)
-    for part in (part for tensor in module.parameters() for part in call.shape_of(tensor) or ()):
+    for part in (part for tensor in module.parameters() for part in call.shape_of(tensor)):
         part.name = axis.label if part.label == "d_model" else part.name
 
 
@@ -156,7 +156,7 @@ def einsum(call: Call, wanted: Sequence[int]) -> Shape | None:
     inputs, output = equation.split("->")
     axes: dict[str, Axis] = {}
     for letters, tensor in zip(inputs.split(","), call.tensors(), strict=False):
-        for letter, axis in zip(letters, call.shape_of(tensor) or (), strict=False):
+        for letter, axis in zip(letters, call.shape_of(tensor), strict=False):
             if letter in axes and axes[letter].size == axis.size:
                 call.unify(axes[letter], axis)
             axes.setdefault(letter, axis)

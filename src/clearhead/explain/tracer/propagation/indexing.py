@@ -38,7 +38,7 @@ def _index_expressions(call: Call, count: int) -> list[ast.expr | None]:
 
 def _indexed(call: Call, axis: Axis, item: Any, node: ast.expr | None) -> list[Axis]:
     if isinstance(item, Tensor):
-        return list(call.shape_of(item) or ())
+        return list(call.shape_of(item))
     if not isinstance(item, slice):
         return []
     return [axis if item == slice(None) else _sliced(call, axis, item, node)]
@@ -97,7 +97,7 @@ def _part(call: Call, axis: Axis, size: int) -> Axis:
 def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
     """Concatenation along one axis."""
     # A key-value cache may start with an empty tensor.
-    shapes = [call.shape_of(t) or () for t in call.tensors() if t.numel()]
+    shapes = [call.shape_of(t) for t in call.tensors() if t.numel()]
     if len(shapes) == 1:
         return shapes[0]
     dim = call.dim(0) % len(wanted)
@@ -127,7 +127,7 @@ def _concatenated(call: Call, parts: list[Axis], size: int) -> Axis:
 def stack(call: Call, wanted: Sequence[int]) -> Shape | None:
     """Stacking along a new axis."""
     dim = call.argument(1, "dim", 0) % len(wanted)
-    first = call.shape_of(call.tensors()[0]) or ()
+    first = call.shape_of(call.tensors()[0])
     new = call.new_axis(wanted[dim], None, f"stacked by {call.at}")
     return (*first[:dim], new, *first[dim:])
 
