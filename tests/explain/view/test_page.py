@@ -90,6 +90,12 @@ def test_every_module_of_the_view_is_in_the_page() -> None:
         assert all(MODULES.index(other) < MODULES.index(name) for other in imported)
 
 
+def test_no_two_modules_have_the_same_top_level_name() -> None:
+    declaration = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
+    found = re.findall(declaration, script(), re.MULTILINE)
+    assert len(found) == len(set(found)) > 20
+
+
 def test_only_html_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.html"):
         AttentionView([small()]).save(tmp_path / "view.png")
