@@ -121,7 +121,7 @@ def _without(model: Transformer, pair: SentencePair, head: Head) -> float:
 def _blocks(model: Transformer, kind: str) -> list[MultiHeadAttentionBlock]:
     if kind not in BLOCKS:
         raise UserError(f"there is no attention {kind!r}; choose from {', '.join(BLOCKS)}")
-    layers, _, name = BLOCKS[kind].partition(".*.")  # type: ignore[index]
+    layers, _, name = BLOCKS[kind].partition(".*.")
     blocks = [layer.get_submodule(name) for layer in model.get_submodule(layers).children()]
     return [block for block in blocks if isinstance(block, MultiHeadAttentionBlock)]
 
