@@ -3,7 +3,7 @@
 import { clamp, COLOURS, headColour, headDash, make, oncePerFrame, resize } from "./drawing.js";
 import { strongest } from "./weights.js";
 
-const ROW = [22, 44], GAP = [72, 460], LABELLED = 0.03; // pixels; weights from which a number is shown
+const ROW = [22, 44], GAP = [72, 460], LEAST_LABELLED = 0.03; // pixels; weights from which a number is shown
 
 export class Flow {
   constructor(view) {
@@ -155,10 +155,10 @@ export class Flow {
     const weights = isQuery ? this.layer.row(heads, focus.place) : this.layer.column(heads, focus.place);
     const most = Math.max(...weights) || 1, others = this.tokens[isQuery ? "key" : "query"].children;
     weights.forEach((weight, place) => {
-      if (weight < LABELLED * most && place !== focus.other) return;
+      if (weight < LEAST_LABELLED * most && place !== focus.other) return;
       const share = Math.round(28 * (weight / most));
       others[place].style.background = `color-mix(in srgb, ${COLOURS[this.view.theme].accent} ${share}%, transparent)`;
-      if (weight >= LABELLED || place === focus.other) others[place].dataset.weight = weight.toFixed(2);
+      if (weight >= LEAST_LABELLED || place === focus.other) others[place].dataset.weight = weight.toFixed(2);
       if (place === focus.other) others[place].setAttribute("aria-selected", "true");
       this.marked.push(others[place]);
     });

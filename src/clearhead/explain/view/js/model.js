@@ -2,7 +2,7 @@
 
 import { clamp, colouring, headColour, make } from "./drawing.js";
 
-const SIDES = [64, 190], LABEL = 76, GAP = 10; // pixels
+const SIDES = [64, 190], LABEL = 76, SPACE = 10; // pixels
 
 export class Model {
   constructor(view) {
@@ -11,12 +11,12 @@ export class Model {
   }
 
   async show(map, _, index) {
-    const across = ((this.view.stage.clientWidth || 640) - LABEL) / map.heads.length - GAP;
-    const down = (window.innerHeight - 280) / map.layers.length - GAP;
+    const across = ((this.view.stage.clientWidth || 640) - LABEL) / map.heads.length - SPACE;
+    const down = (window.innerHeight - 280) / map.layers.length - SPACE;
     this.side = clamp(Math.floor(Math.min(across, down)), ...SIDES);
     const saliency = map.kind === "saliency"; // one map, of no layer and no head
     const table = make("div", { className: "ch-grid" });
-    table.style.gridTemplateColumns = `${LABEL - GAP}px repeat(${map.heads.length}, ${this.side}px)`;
+    table.style.gridTemplateColumns = `${LABEL - SPACE}px repeat(${map.heads.length}, ${this.side}px)`;
     table.append(make("span", { className: "ch-corner" }), ...map.heads.map((head) => make("span", { className: "ch-above", textContent: saliency ? "" : `head ${head}` })));
     this.element.replaceChildren(table);
     const current = (this.drawing = {});
