@@ -88,8 +88,7 @@ def recording_attention(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[N
     finally:
         for block, kept in zip(blocks, before, strict=True):
             block.keep_attention_scores = kept
-            if not kept:
-                block.attention_scores = None
+            block.attention_scores = block.attention_scores if kept else None
 
 
 def _cross_attention_blocks(model: Transformer, layer: int | None) -> list[MultiHeadAttentionBlock]:
