@@ -91,21 +91,14 @@ def elidable(text: str, *links: Link) -> Word:
     return word(text, *links, before_vowel=_ELIDED.get(text, ""))
 
 
-def align(source: Sequence[Word], target: Sequence[Word]) -> Pairs:
-    """All (source word, target word) index pairs that share a link, in order."""
-    return _sharing(source, target, frozenset())
-
-
-def align_surely(source: Sequence[Word], target: Sequence[Word]) -> Pairs:
-    """Those of them that share a link which is more than possible."""
-    return _sharing(source, target, POSSIBLE)
-
-
-def _sharing(source: Sequence[Word], target: Sequence[Word], ignored: frozenset[str]) -> Pairs:
+def align(
+    source: Sequence[Word], target: Sequence[Word], without: frozenset[str] = frozenset()
+) -> Pairs:
+    """All (source word, target word) index pairs that share a link of another kind, in order."""
     positions: dict[Link, list[int]] = {}
     for index, target_word in enumerate(target):
         for link in target_word.links:
-            if link[0] not in ignored:
+            if link[0] not in without:
                 positions.setdefault(link, []).append(index)
     pairs = {
         (index, position)

@@ -16,17 +16,18 @@ from .choose_phrase import (
     subject,
     thing_pronoun,
 )
-from .lexicon import Adjective, Adverbial, Tags, Verb, determiners, pronouns
+from .lexicon import Adverbial, Tags, Verb, determiners, pronouns
 from .syntax import Clause, NounPhrase
 from .vocabulary import Draw, Lexicon
 
-_INDEFINITE = frozenset({"a", "number", "quantity"})
+INDEFINITE = frozenset({"a", "number", "quantity"})
 _BECOMING = frozenset(
     {"rich", "poor", "famous", "serious", "generous", "patient", "strong", "polite", "sad"}
 )
 _GOVERNED = frozenset({"à", "de", "dans", "sur", "avec", "contre", "pour"})
 _TENSES = (("present", "past", "future"), (0.46, 0.76, 1.0))
 _MODALS = ("can", "must", "want", "going")
+_NO_MODAL = frozenset({"fall", "be", "lose", "cough", "forget"})
 _DEFINITE = frozenset({"the", "this", "that", "my", "your", "his", "her", "our", "their"})
 _MANNERS = (
     ("degree", "well"), ("manner", "manner"), ("manner", "quiet"), ("manner", "careful"),
@@ -56,7 +57,7 @@ def clause(rng: Draw, construction: str, verb: Verb, who: NounPhrase | None = No
         rate = 0.0 if c.direct.pronoun and rng.random() < 0.8 else 0.5
         c.indirect, c.preposition = person(rng, c.subject, rate), "à"
     elif verb.frame == "become":
-        c.adjective = rng.choice(_becoming(rng.lexicon))
+        c.adjective = rng.choice([a for a in rng.lexicon.adjectives if a.english in _BECOMING])
     return c
 
 
@@ -74,7 +75,7 @@ def _thing(rng: Draw, c: Clause, pronoun_rate: float) -> NounPhrase:
     if rng.random() < pronoun_rate * ("explicit" not in c.verb.features):
         return thing_pronoun(rng)
     noun = choose_noun(rng, c.verb.objects)
-    only = _INDEFINITE if "indefinite" in c.verb.features else frozenset()
+    only = INDEFINITE if "indefinite" in c.verb.features else frozenset()
     return owned(rng, common(rng, noun, only))
 
 
@@ -102,16 +103,12 @@ def _governed(rng: Draw, c: Clause) -> NounPhrase:
     return np if "instrument" in noun.tags else owned(rng, np)
 
 
-@cache
-def _becoming(lexicon: Lexicon) -> tuple[Adjective, ...]:
-    return tuple(a for a in lexicon.adjectives if a.english in _BECOMING)
-
-
 def relative(rng: Draw, np: NounPhrase) -> Clause | None:
     """A relative clause that suits the noun, or None if no verb does."""
     assert np.noun
     acting = in_frame(rng.lexicon, "object", "intransitive")
-    as_object = [v for v in in_frame(rng.lexicon, "object") if _takes(v, np.noun.tags)]
+    taking = [v for v in in_frame(rng.lexicon, "object") if v.objects & np.noun.tags]
+    as_object = [v for v in taking if "human" in v.subjects and "state" not in v.features]
     as_subject = [v for v in acting if v.subjects & np.noun.tags]
     if as_object and (not as_subject or rng.random() < 0.5):
         who = subject(rng, HUMAN)
@@ -126,16 +123,13 @@ def relative(rng: Draw, np: NounPhrase) -> Clause | None:
     return c
 
 
-def _takes(verb: Verb, tags: Tags) -> bool:
-    return bool(verb.objects & tags and "human" in verb.subjects) and "state" not in verb.features
-
-
 def settle(rng: Draw, c: Clause, mood: str = "", polarity: str = "") -> Clause:
     """Choose tense, mood, polarity, contraction, modal verb and adverbs of a clause."""
     c.tense = rng.choices(_TENSES[0], cum_weights=_TENSES[1])[0]
     if "nofuture" in c.verb.features and c.tense == "future":
         c.tense = "present"
-    c.mood = mood or ("question" if _may_be_question(c) and rng.random() < 0.24 else "statement")
+    stated = c.extracted or (c.subject.pronoun and c.subject.pronoun.subject == "I")
+    c.mood = mood or ("question" if not stated and rng.random() < 0.24 else "statement")
     c.polarity = polarity or ("not" if rng.random() < 0.26 else "positive")
     c.contracted = c.asks or rng.random() < 0.5
     _choose_modal(rng, c)
@@ -167,18 +161,11 @@ def _scope(c: Clause) -> str:
     return "question" if c.asks and c.mood != "who" else ""
 
 
-def _may_be_question(c: Clause) -> bool:
-    return not (c.subject.pronoun and c.subject.pronoun.subject == "I") and not c.extracted
-
-
 def _choose_modal(rng: Draw, c: Clause) -> None:
     human = c.subject.noun is None or "human" in c.subject.noun.tags
-    if c.tense == "present" and human and not _resists_modal(c) and rng.random() < 0.16:
+    resists = "state" in c.verb.features or c.verb.lemma in _NO_MODAL
+    if c.tense == "present" and human and not resists and rng.random() < 0.16:
         c.modal = rng.choice(_MODALS)
-
-
-def _resists_modal(c: Clause) -> bool:
-    return "state" in c.verb.features or c.verb.lemma in ("fall", "be", "lose", "cough", "forget")
 
 
 def _avoid_momentary_present(c: Clause) -> None:
@@ -222,14 +209,11 @@ def _choose_time(rng: Draw, c: Clause) -> None:
 
 
 def _time(rng: Draw, c: Clause) -> Adverbial:
-    if c.tense != "present":
-        return rng.choice(_adverbs(rng.lexicon, "time", c.tense))
-    instant = {"see", "habit"} & c.verb.features or c.verb.english[0] == "be"
-    return rng.choice(
-        _adverbs(
-            rng.lexicon, "time", "present" if rng.random() < 0.3 and not instant else "habitual"
-        )
-    )
+    when = c.tense
+    if when == "present":
+        instant = {"see", "habit"} & c.verb.features or c.verb.english[0] == "be"
+        when = "present" if rng.random() < 0.3 and not instant else "habitual"
+    return rng.choice(_adverbs(rng.lexicon, "time", when))
 
 
 def _choose_manner(rng: Draw, c: Clause) -> None:

@@ -4,7 +4,7 @@ from functools import cache
 from itertools import accumulate, product
 
 from .inflection import french_adjective
-from .lexicon import Adjective, Adverbial, Noun, Pronoun, Tags, determiners, pronouns
+from .lexicon import Adjective, Noun, Pronoun, Tags, determiners, pronouns
 from .syntax import NounPhrase, Place
 from .vocabulary import Draw, Lexicon, adjective_weight, noun_weights
 
@@ -46,10 +46,11 @@ def matching(lexicon: Lexicon, tags: Tags) -> tuple[tuple[Noun, ...], tuple[floa
     return found, tuple(accumulate(weights[noun.english] for noun in found))
 
 
-def choose_noun(rng: Draw, tags: Tags) -> Noun:
-    """A random noun that has one of the tags."""
+def choose_noun(rng: Draw, tags: Tags, without: Tags = frozenset()) -> Noun:
+    """A random noun that has one of the tags, drawn again while it has one of `without`."""
     found, weights = matching(rng.lexicon, tags)
-    return rng.choices(found, cum_weights=weights)[0]
+    noun = rng.choices(found, cum_weights=weights)[0]
+    return choose_noun(rng, tags, without) if without & noun.tags else noun
 
 
 @cache
@@ -172,30 +173,22 @@ def thing_pronoun(rng: Draw) -> NounPhrase:
     return from_pronoun(pronouns()["it" if rng.random() < 0.6 else "they"])
 
 
-@cache
-def _prepositions(lexicon: Lexicon, figure: str) -> tuple[Adverbial, ...]:
-    return tuple(p for p in lexicon.prepositions if p.when in figure.split())
-
-
 def place(rng: Draw, figure: str) -> Place:
     """A place where an `animate`, an `animate animal` or a `thing` can be."""
-    preposition = rng.choice(_prepositions(rng.lexicon, figure))
+    preposition = rng.choice([p for p in rng.lexicon.prepositions if p.when in figure.split()])
     np = common(rng, choose_noun(rng, frozenset({preposition.slot})), DEFINITE)
     np.plural = False
     return Place(preposition, np)
 
 
-def _fixed(lexicon: Lexicon, english: str) -> Adverbial:
-    return next(p for p in lexicon.prepositions if p.english == (english,))
-
-
 def companion(rng: Draw, subject: NounPhrase, english: str = "with") -> Place:
     """`with Paul`, `for my mother`, `with us`."""
+    preposition = next(p for p in rng.lexicon.prepositions if p.english == (english,))
     if rng.random() < 0.6:
-        return Place(_fixed(rng.lexicon, english), person(rng, subject, 0.5))
+        return Place(preposition, person(rng, subject, 0.5))
     np = owned(rng, common(rng, choose_noun(rng, _COMPANIONS), frozenset({"possessive"})))
     np.adjective = None
-    return Place(_fixed(rng.lexicon, english), np)
+    return Place(preposition, np)
 
 
 def clashes(left: NounPhrase, right: NounPhrase) -> bool:

@@ -2,7 +2,7 @@
 
 from .choose_clause import clause, in_frame, relative, settle, shortest
 from .choose_phrase import HUMAN, from_pronoun, name, subject
-from .lexicon import Pronoun, Verb, determiners, pronouns
+from .lexicon import determiners, pronouns
 from .statements import copula, plain
 from .syntax import BE, Clause, NounPhrase, phrases
 from .vocabulary import Draw
@@ -30,7 +30,8 @@ _CONSUMED = frozenset({"eat", "drink", "break"})
 def imperative(rng: Draw) -> Clause:
     """`Open the door!` `Don't touch it!`"""
     rows = in_frame(rng.lexicon, "object", "give", "intransitive")
-    verb = rng.choice([v for v in rows if _can_be_ordered(v)])
+    willed = [v for v in rows if "human" in v.subjects and "state" not in v.features]
+    verb = rng.choice([v for v in willed if v.lemma not in _NEVER_COMMAND])
     c = clause(rng, "imperative", verb, from_pronoun(pronouns()["you"]))
     denied = bool(rng.random() < 0.4 or verb.reflexive or c.verb.lemma in _NO_COMMAND)
     clitic = (c.direct and c.direct.pronoun) or (c.indirect and c.indirect.pronoun)
@@ -38,11 +39,6 @@ def imperative(rng: Draw) -> Clause:
     settle(rng, shortest(c), "imperative", polarity)
     c.tense, c.modal, c.polarity = "present", "", polarity
     return shortest(c)
-
-
-def _can_be_ordered(verb: Verb) -> bool:
-    unwilled = "state" in verb.features or verb.lemma in _NEVER_COMMAND
-    return "human" in verb.subjects and not unwilled
 
 
 def reported(rng: Draw) -> Clause:
@@ -64,18 +60,17 @@ def reported(rng: Draw) -> Clause:
 
 
 def _hoped(rng: Draw) -> Clause:
-    c = plain(rng.choice(("intransitive", "object")))(rng)
-    while c.tense != "future" or c.asks or c.polarity == "never":
+    while True:
         c = plain(rng.choice(("intransitive", "object")))(rng)
-    return shortest(c)
+        if c.tense == "future" and not c.asks and c.polarity != "never":
+            return shortest(c)
 
 
 def _statement(rng: Draw) -> Clause:
-    frames = ("copula", "intransitive", "object")
-    frame = rng.choice(frames)
-    inner = copula(rng) if frame == "copula" else plain(frame)(rng)
+    draw = rng.choice((copula, plain("intransitive"), plain("object")))
+    inner = draw(rng)
     while inner.asks or inner.polarity == "never":
-        inner = copula(rng) if frame == "copula" else plain(frame)(rng)
+        inner = draw(rng)
     return shortest(inner)
 
 
@@ -89,19 +84,13 @@ def because(rng: Draw) -> Clause:
     c = settle(rng, clause(rng, "because", verb, who), "statement", "positive")
     c.tense, c.modal = rng.choice(("present", "past")), ""
     shortest(c)
-    reason = Clause("copula", BE, from_pronoun(_anaphor(who)), c.tense)
+    anaphor = pronouns()["they" if who.plural else "she" if who.feminine else "he"]
+    reason = Clause("copula", BE, from_pronoun(who.pronoun or anaphor), c.tense)
     usual = _FEELINGS_OF_PAIN if "pain" in verb.features else ("happy",)
-    wanted = _FEELINGS.get(verb.lemma, usual)
-    feeling = rng.choice(wanted)
+    feeling = rng.choice(_FEELINGS.get(verb.lemma, usual))
     reason.adjective = next(a for a in rng.lexicon.adjectives if a.english == feeling)
     c.connective, c.complement = "because", reason
     return c
-
-
-def _anaphor(who: NounPhrase) -> Pronoun:
-    if who.pronoun:
-        return who.pronoun
-    return pronouns()["they" if who.plural else "she" if who.feminine else "he"]
 
 
 def coordination(rng: Draw) -> Clause:
@@ -144,7 +133,10 @@ def add_relative(rng: Draw, c: Clause) -> bool:
         return False
     np = rng.choice(fit)
     inner = relative(rng, np)
-    if inner is None or inner.verb.lemma == c.verb.lemma or _is_gone(inner, c):
+    if inner is None or inner.verb.lemma == c.verb.lemma:
+        return False
+    # What was consumed cannot act any more.
+    if inner.verb.lemma in _CONSUMED and inner.extracted == "direct" and c.verb is not BE:
         return False
     np.determiner, np.adjective, np.scope, np.bare = determiners()["the"], None, "", False
     settle(rng, inner, "statement", "positive" if rng.random() < 0.9 else "not")
@@ -153,11 +145,6 @@ def add_relative(rng: Draw, c: Clause) -> bool:
     shortest(inner)
     np.relative = inner
     return True
-
-
-def _is_gone(inner: Clause, c: Clause) -> bool:
-    """Whether the relative clause says that the noun was consumed: it cannot act any more."""
-    return inner.verb.lemma in _CONSUMED and inner.extracted == "direct" and c.verb is not BE
 
 
 def _closed(np: NounPhrase) -> bool:

@@ -36,7 +36,7 @@ def noun_phrase(np: NounPhrase, subject: bool = False) -> list[Word]:
     if np.name:
         return [word(np.name, np.link("noun"))]
     assert np.noun
-    out = _possessor(np) if np.possessor else []
+    out = [*noun_phrase(np.possessor), word("'s", np.link("of"))] if np.possessor else []
     before = np.adjective.english.split() if np.adjective else []
     noun = english_noun(np.noun, np.english_plural)
     if np.determiner and not np.bare:
@@ -57,11 +57,6 @@ def compound(noun: Noun, form: str, key: int) -> list[Word]:
         word(text, ("noun", key), *((f"noun{t}", key) for s, t in noun.links if s == index))
         for index, text in enumerate(segments(form))
     ]
-
-
-def _possessor(np: NounPhrase) -> list[Word]:
-    assert np.possessor
-    return [*noun_phrase(np.possessor), word("'s", np.link("of"))]
 
 
 def _determiner(np: NounPhrase, following: str) -> str:
@@ -111,17 +106,14 @@ def clause(c: Clause) -> list[Word]:
     if not operator and (inverted or c.polarity == "not" or (c.mood == "imperative" and rest)):
         operator, rest = _do_support(c, rest)
     negated = _negated(c, operator, inverted)
-    subject = [] if _hides_subject(c) else noun_phrase(c.subject, subject=True)
+    hidden = c.extracted == "subject" or c.mood in ("who", "imperative")
+    subject = [] if hidden else noun_phrase(c.subject, subject=True)
     front = _front(c)
     middle = [w for a in c.adverbs if a.slot == "frequency" for w in adverbial(a, id(a))]
     if c.polarity == "never":
         middle.append(word("never", *_denial(c)))
     body = [*subject, *negated] if not inverted else [*negated, *subject]
     return [*front, *body, *middle, *rest, *_complements(c), *_connected(c)]
-
-
-def _hides_subject(c: Clause) -> bool:
-    return c.extracted == "subject" or c.mood in ("who", "imperative")
 
 
 def _front(c: Clause) -> list[Word]:
@@ -193,7 +185,8 @@ def _denial(c: Clause) -> list[Link]:
 def _complements(c: Clause) -> list[Word]:
     """Everything after the verb word: particles, objects, adverbs, places, time."""
     out = verb_particles(c.verb.english[1:], id(c), bool(c.indirect and c.preposition))
-    direct = noun_phrase(c.direct) if c.direct and _says_direct(c) else []
+    moved = c.extracted == "direct" or c.mood in ("what", "how many")
+    direct = noun_phrase(c.direct) if c.direct and not moved else []
     if "separable" in c.verb.features and c.direct and c.direct.pronoun:
         return direct + out + _adjuncts(c)  # turns it on, but turns on the light
     if c.verb.frame == "give" and c.indirect:
@@ -211,10 +204,6 @@ def _adjuncts(c: Clause) -> list[Word]:
         out += [w for a in c.adverbs if a.slot == slot for w in adverbial(a, id(a))]
     out += [w for item in c.places for w in place(item)]
     return out + [w for a in c.adverbs if a.slot == "time" for w in adverbial(a, id(a))]
-
-
-def _says_direct(c: Clause) -> bool:
-    return c.extracted != "direct" and c.mood not in ("what", "how many")
 
 
 def _given(c: Clause, direct: list[Word]) -> list[Word]:

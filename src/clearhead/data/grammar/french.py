@@ -26,7 +26,7 @@ def noun_phrase(np: NounPhrase, strong: bool = False) -> list[Word]:
     out = _determiner(np)
     noun = compound(np.noun, french_noun(np.noun, np.french_plural), id(np))
     adjective = _adjective(np)
-    before = bool(np.adjective) and np.adjective.position == "before" if np.adjective else False
+    before = np.adjective and np.adjective.position == "before"
     out += [*adjective, *noun] if before else [*noun, *adjective]
     if np.possessor:
         out += [elidable("de", np.link("of")), *noun_phrase(np.possessor, strong=True)]
@@ -63,8 +63,8 @@ def _determiner(np: NounPhrase) -> list[Word]:
         return [elidable("de", link), _definite(np, link)]
     if np.determiner.name == "a" and np.french_plural and np.adjective:
         return [elidable("de" if np.adjective.position == "before" else "des", link)]
-    *first, last = _form(np.determiner, np).split()
-    vowel = _vowel_form(np.determiner, np)
+    form, vowel = _forms(np.determiner, np)
+    *first, last = form.split()
     final = word(last, link, before_vowel=vowel) if vowel else elidable(last, link)
     return [*phrase(first, link), final]
 
@@ -73,16 +73,13 @@ def _definite(np: NounPhrase, link: Link) -> Word:
     return elidable("les" if np.french_plural else "la" if np.feminine else "le", link)
 
 
-def _form(determiner: Determiner, np: NounPhrase) -> str:
+def _forms(determiner: Determiner, np: NounPhrase) -> tuple[str, str]:
+    """The form of a determiner, and that before a vowel, if it has one."""
     if np.french_plural:
-        return determiner.french_plural
-    return determiner.feminine if np.feminine else determiner.masculine
-
-
-def _vowel_form(determiner: Determiner, np: NounPhrase) -> str:
-    if np.french_plural:
-        return ""
-    return determiner.feminine_vowel if np.feminine else determiner.masculine_vowel
+        return determiner.french_plural, ""
+    if np.feminine:
+        return determiner.feminine, determiner.feminine_vowel
+    return determiner.masculine, determiner.masculine_vowel
 
 
 def _relative(np: NounPhrase) -> list[Word]:

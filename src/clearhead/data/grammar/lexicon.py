@@ -106,13 +106,14 @@ class Determiner:
     feminine_vowel: str
 
 
+@cache
 def table(name: str) -> list[list[str]]:
     """The rows of one lexicon table, the comment line left out.
 
     Raises:
         UserError: a row has more or fewer columns than the comment line names.
     """
-    return read_table(_read(name), f"{name}.tsv")
+    return read_table(read(name), f"{name}.tsv")
 
 
 def read_table(text: str, name: str) -> list[list[str]]:
@@ -121,30 +122,31 @@ def read_table(text: str, name: str) -> list[list[str]]:
 
 
 def _numbered_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    header, *lines = text.split("\n")
+    header = text.partition("\n")[0]
     columns = header.count("\t") + 1
-    for number, line in enumerate(lines, start=2):
+    for number, line in numbered_lines(text):
+        row = line.split("\t")
+        if len(row) != columns:
+            raise UserError(
+                f"{name}:{number}: expected {columns} columns between tabs ({header}), "
+                f"found {len(row)}"
+            )
+        yield number, row
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file, counted from 1, without empty lines and comments."""
+    for number, line in enumerate(text.split("\n"), start=1):
         if line and not line.startswith("#"):
-            row = line.split("\t")
-            if len(row) != columns:
-                raise UserError(
-                    f"{name}:{number}: expected {columns} columns between tabs ({header}), "
-                    f"found {len(row)}"
-                )
-            yield number, row
+            yield number, line
 
 
-def texts_by_kind(name: str, kinds: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def group_by_kind(text: str, name: str, kinds: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The texts of a table with the columns `kind` and `text`, by kind and in their order.
 
     Raises:
         UserError: a row has another kind; the message has its line.
     """
-    return group_by_kind(_read(name), f"{name}.tsv", kinds)
-
-
-def group_by_kind(text: str, name: str, kinds: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """As `texts_by_kind`, from the text of a table."""
     found: dict[str, list[str]] = {kind: [] for kind in kinds}
     for number, (kind, value) in _numbered_rows(text, name):
         if kind not in found:
@@ -154,7 +156,8 @@ def group_by_kind(text: str, name: str, kinds: Sequence[str]) -> dict[str, tuple
     return {kind: tuple(values) for kind, values in found.items()}
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """The text of one file of the lexicon."""
     return files(__package__).joinpath("lexicon", f"{name}.tsv").read_text(encoding="utf-8")
 
 

@@ -10,29 +10,22 @@ from zlib import crc32
 
 from clearhead.errors import UserError
 
-from . import complex_sentences, english, french, statements
-from .bitext import (
-    GrammarPair,
-    Word,
-    align,
-    align_surely,
-    english_text,
-    french_text,
-    join_french,
-    word,
-)
+from . import bitext, complex_sentences, english, french, statements
+from .bitext import GrammarPair, Word, english_text
 from .lexicon import determiners
 from .productions.carriers import carry
-from .syntax import Clause, clauses, describe, has_held_out_construction, has_held_out_word, phrases
+from .syntax import (
+    HELD_OUT_CONSTRUCTIONS,
+    HELD_OUT_WORDS,
+    Clause,
+    clauses,
+    describe,
+    phrases,
+)
 from .vocabulary import Draw, small, wide
 
 SPLITS = ("train", "dev", "test", "held_out_words", "held_out_constructions", "long")
 LONGEST = 14  # words on either side, punctuation included; `long` has more on both
-_SHARED = ("train", "dev", "test")
-_ADMITS: dict[str, Callable[[bool, bool], bool]] = {
-    "held_out_words": lambda word, construction: word and not construction,
-    "held_out_constructions": lambda word, construction: construction,
-}
 WIDE_SPLITS = (*SPLITS, "held_out_values")
 PRODUCTION_RATE = 0.45  # the share of sentences with a production
 HELD_OUT_PERCENT = 8  # of names, numbers, dates, times and copied texts
@@ -89,19 +82,9 @@ def generate(split: str, seed: int = 0) -> Iterator[GrammarPair]:
     """
     check_split(split, SPLITS)
     rng = Draw.of(small(), crc32(f"{split} {seed}".encode()))
-    draw = complex_sentences.choose_long if split == "long" else choose
-    admits, fits = _ADMITS.get(split, _neither), is_long if split == "long" else is_short
     while True:
-        tree = draw(rng)
-        source = read_english(tree)
-        if split in _SHARED and share(english_text(source)) != split:
-            continue
-        phenomena, meetings = describe(tree)
-        if not admits(has_held_out_word(meetings), has_held_out_construction(phenomena)):
-            continue
-        pair = write(tree, source, phenomena)
-        if fits(pair):
-            yield pair
+        tree = complex_sentences.choose_long(rng) if split == "long" else choose(rng)
+        yield from _in_split(split, tree, frozenset())
 
 
 def check_split(split: str, known: Sequence[str]) -> None:
@@ -123,26 +106,6 @@ def share(source: str) -> str:
     return "train" if number < 90 else "dev" if number < 95 else "test"
 
 
-def _neither(word: bool, construction: bool) -> bool:
-    return not (word or construction)
-
-
-def _lengths(pair: GrammarPair) -> tuple[int, int]:
-    """The number of words of both sides: the last aligned pair is the final punctuation."""
-    source, target = pair.alignment[-1]
-    return source + 1, target + 1
-
-
-def is_short(pair: GrammarPair) -> bool:
-    """Whether neither side is longer than training allows."""
-    return max(_lengths(pair)) <= LONGEST
-
-
-def is_long(pair: GrammarPair) -> bool:
-    """Whether both sides are longer than any in training."""
-    return min(_lengths(pair)) > LONGEST
-
-
 def generate_wide(split: str, seed: int = 0) -> Iterator[GrammarPair]:
     """Endless pairs of one split of the wide grammar, the same for the same seed.
 
@@ -153,7 +116,9 @@ def generate_wide(split: str, seed: int = 0) -> Iterator[GrammarPair]:
     rng = Draw.of(wide(), crc32(f"wide {split} {seed}".encode()))
     while True:
         if split in _CLAUSES_ONLY or rng.random() >= PRODUCTION_RATE:
-            yield from _clause(rng, split)
+            tree = complex_sentences.choose_long(rng) if split == "long" else choose_wide(rng)
+            names = frozenset(f"name:{name}" for name in _names(tree))
+            yield from _in_split(split, tree, names)
         else:
             carried = carry(rng)
             if split_of(carried.text, carried.values) == split:
@@ -177,22 +142,24 @@ def split_of(source: str, values: frozenset[str]) -> str:
     return "held_out_values" if number < 50 else "dev" if number < 75 else "test"
 
 
-def _clause(rng: Draw, split: str) -> Iterator[GrammarPair]:
-    """A clause of this split, or nothing where the clause drawn belongs to another."""
-    tree = complex_sentences.choose_long(rng) if split == "long" else choose_wide(rng)
+def _in_split(split: str, tree: Clause, values: frozenset[str]) -> Iterator[GrammarPair]:
+    """The pair of a tree with these values, or nothing where it belongs to another split."""
     source = read_english(tree)
+    by_text = split not in _CLAUSES_ONLY
+    if by_text and split_of(english_text(source), values) != split:
+        return
+    if not by_text and any(map(is_held_out, values)):
+        return  # held out for two reasons: it fits no split
     phenomena, meetings = describe(tree)
     kind = "long" if split == "long" else ""
-    if has_held_out_construction(phenomena):
+    if any(together <= phenomena for together in HELD_OUT_CONSTRUCTIONS):
         kind = "held_out_constructions"
-    elif has_held_out_word(meetings):
+    elif not HELD_OUT_WORDS.isdisjoint(meetings):
         kind = "held_out_words"
-    names = frozenset(f"name:{name}" for name in _names(tree))
-    if kind and any(map(is_held_out, names)):
-        return  # held out for two reasons: it fits no split
-    if (kind or split_of(english_text(source), names)) == split:
+    if kind == ("" if by_text else split):
         pair = write(tree, source, phenomena)
-        if is_long(pair) if split == "long" else is_short(pair):
+        lengths = [index + 1 for index in pair.alignment[-1]]  # of the final marks
+        if min(lengths) > LONGEST if split == "long" else max(lengths) <= LONGEST:
             yield pair
 
 
@@ -232,27 +199,23 @@ def read_english(sentence: Clause) -> list[Word]:
 
 def _mark(sentence: Clause) -> Word:
     mark = "?" if sentence.asks else "!" if sentence.mood == "imperative" else "."
-    return word(mark, ("end", 0))
+    return bitext.word(mark, ("end", 0))
 
 
 def write(sentence: Clause, source: Sequence[Word], phenomena: set[str]) -> GrammarPair:
     """The pair of a tree; its English words and its phenomena are known already."""
     loose = [*french.clause(sentence), _mark(sentence)]
-    target = join_french(loose)
-    found = phenomena | _surface_phenomena(loose, target)
+    target = bitext.join_french(loose)
+    elision = {"elision"} if any(item.text.endswith("'") for item in target) else set()
+    contraction = {"contraction"} if len(target) < len(loose) else set()
     return GrammarPair(
         english_text(source),
-        french_text(target),
-        align(source, target),
-        align_surely(source, target),
-        frozenset(found),
+        bitext.french_text(target),
+        bitext.align(source, target),
+        bitext.align(source, target, bitext.POSSIBLE),
+        frozenset(phenomena | elision | contraction),
         sentence.construction,
     )
-
-
-def _surface_phenomena(loose: Sequence[Word], target: Sequence[Word]) -> set[str]:
-    elided = {"elision"} if any(item.text.endswith("'") for item in target) else set()
-    return elided | ({"contraction"} if len(target) < len(loose) else set())
 
 
 # The grammars by the name that a corpus has for them: `grammar:train:100`, `grammar:wide:…`.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import accumulate, combinations
 
-from .choose_clause import clause, finish, in_frame, settle
+from .choose_clause import INDEFINITE, clause, finish, in_frame, settle
 from .choose_phrase import (
     DEFINITE,
     HUMAN,
@@ -39,7 +39,11 @@ _TERMS = frozenset(
 )
 _TERM_WEIGHT = 3
 _UNCOUNTED = frozenset({"mass", "single", "sport", "plural"})
-Active = Callable[[Lexicon], list[Verb]]
+_INTANGIBLE = frozenset({"intangible"})  # never in a place: a paragraph
+_COUNTED = frozenset(
+    {"see", "buy", "sell", "find", "lose", "read", "write", "eat", "visit", "draw", "wash"}
+    | {"choose", "break", "invite", "repair", "carry", "correct", "steal"}
+)
 _SUBJECT, _OBJECT = "subject", "object"
 
 
@@ -111,7 +115,7 @@ def location(rng: Draw) -> Clause:
     if figure == "animate" and rng.random() < 0.5:
         who = subject(rng, HUMAN)
     else:
-        who = common(rng, _placeable(rng, _HABITAT[figure]), DEFINITE)
+        who = common(rng, choose_noun(rng, _HABITAT[figure], _INTANGIBLE), DEFINITE)
     c = Clause("location", BE, who)
     c.places = [place(rng, "thing" if figure == "thing" else "animate")]
     if figure == "animal":
@@ -119,22 +123,10 @@ def location(rng: Draw) -> Clause:
     return settle(rng, c)
 
 
-def _placeable(rng: Draw, tags: Tags) -> Noun:
-    """A noun that can be in a place: a book, but not a paragraph."""
-    noun = choose_noun(rng, tags)
-    while "intangible" in noun.tags:
-        noun = choose_noun(rng, tags)
-    return noun
-
-
 def existential(rng: Draw) -> Clause:
     """`There is a cat in the garden.`"""
     figure = rng.choice(("animate", "animal", "thing"))
-    indefinite = frozenset({"a", "number", "quantity"})
-    noun = _placeable(rng, _HABITAT[figure])
-    while "kin" in noun.tags:
-        noun = _placeable(rng, _HABITAT[figure])
-    what = common(rng, noun, indefinite)
+    what = common(rng, choose_noun(rng, _HABITAT[figure], _INTANGIBLE | {"kin"}), INDEFINITE)
     c = Clause("existential", THERE, NounPhrase(plural=what.plural, name="there"), direct=what)
     c.places = [place(rng, {"animal": "animate animal"}.get(figure, figure))]
     return settle(rng, c)
@@ -163,8 +155,8 @@ def _used(rng: Draw, noun: Noun, uses: tuple[tuple[Verb, str], ...]) -> Clause:
     if role == _SUBJECT:
         return settle(rng, clause(rng, verb.frame, verb, owned(rng, common(rng, noun))))
     c = clause(rng, verb.frame, verb)
-    indefinite = frozenset({"a", "number", "quantity"} if "indefinite" in verb.features else ())
-    c.direct = owned(rng, common(rng, noun, indefinite))
+    only = INDEFINITE if "indefinite" in verb.features else frozenset()
+    c.direct = owned(rng, common(rng, noun, only))
     return settle(rng, c)
 
 
@@ -199,13 +191,14 @@ def asking(mood: str) -> Callable[[Draw], Clause]:
     def choose(rng: Draw) -> Clause:
         if mood == "where" and rng.random() < 0.5:
             return _where_is(rng)
-        verb = rng.choice(_ASKED[mood](rng.lexicon))
+        verb = rng.choice(_asked_verbs(rng.lexicon, mood))
         who = from_pronoun(pronouns()["he"]) if mood == "who" else _asked(rng, verb)
         c = clause(rng, f"wh_{mood.replace(' ', '_')}", verb, who)
         if mood == "what":
             c.direct = None
         if mood == "how many":
-            c.direct = _counted(rng, verb)
+            noun = choose_noun(rng, verb.objects, _UNCOUNTED)
+            c.direct = NounPhrase(plural=True, feminine=noun.feminine, noun=noun)
         settle(rng, c, mood, "positive" if mood != "why" else "")
         return finish(_timed(rng, c))
 
@@ -230,62 +223,40 @@ def _timed(rng: Draw, c: Clause) -> Clause:
 
 def _where_is(rng: Draw) -> Clause:
     tags = rng.choice((SMALL, frozenset({"kin", "pet", "goto"})))
-    noun = choose_noun(rng, tags)
-    while "intangible" in noun.tags:
-        noun = choose_noun(rng, tags)
-    np = common(rng, noun, DEFINITE)
+    np = common(rng, choose_noun(rng, tags, _INTANGIBLE), DEFINITE)
     c = settle(rng, Clause("where_is", BE, np), "where", "positive")
     c.tense = "present" if c.tense == "future" else c.tense
     return c
 
 
-def _counted(rng: Draw, verb: Verb) -> NounPhrase:
-    noun = choose_noun(rng, verb.objects)
-    while _UNCOUNTED & noun.tags:
-        noun = choose_noun(rng, verb.objects)
-    return NounPhrase(plural=True, feminine=noun.feminine, noun=noun)
+@cache
+def _asked_verbs(lexicon: Lexicon, mood: str) -> list[Verb]:
+    """The verbs of the questions with this question word."""
+    found = in_frame(lexicon, *_ASKED[mood])
+    if mood == "when":
+        return [v for v in found if "state" not in v.features]
+    active = [v for v in found if "human" in v.subjects and not {"state", "être"} & v.features]
+    if mood == "where":
+        return [v for v in active if "place" in v.features]
+    if mood == "what":
+        active = [v for v in active if not {"human", "animal", "heard"} & v.objects]
+        return [v for v in active if "explicit" not in v.features]
+    if mood == "how many":
+        active = [v for v in active if v.lemma in _COUNTED]
+        return [v for v in active if any(map(_is_countable, matching(lexicon, v.objects)[0]))]
+    return active
 
 
-def _active(*frames: str) -> Active:
-    def found(lexicon: Lexicon) -> list[Verb]:
-        rows = [v for v in in_frame(lexicon, *frames) if "human" in v.subjects]
-        return [v for v in rows if not {"state", "être"} & v.features or frames == ("give",)]
-
-    return found
+def _is_countable(noun: Noun) -> bool:
+    return not _UNCOUNTED & noun.tags
 
 
-def _things(lexicon: Lexicon) -> list[Verb]:
-    return [
-        v
-        for v in _active("object")(lexicon)
-        if not {"human", "animal", "heard"} & v.objects and "explicit" not in v.features
-    ]
-
-
-def _countable(lexicon: Lexicon) -> list[Verb]:
-    good = {"see", "buy", "sell", "find", "lose", "read", "write", "eat", "visit", "draw",
-            "wash", "choose", "break", "invite", "repair", "carry", "correct", "steal"}  # fmt: skip
-    rows = [v for v in _active("object")(lexicon) if v.lemma in good]
-    return [
-        v for v in rows if any(not _UNCOUNTED & n.tags for n in matching(lexicon, v.objects)[0])
-    ]
-
-
-def _placed(lexicon: Lexicon) -> list[Verb]:
-    return [
-        v for v in _active("intransitive", "object", "de", "à")(lexicon) if "place" in v.features
-    ]
-
-
-def _changing(lexicon: Lexicon) -> list[Verb]:
-    return [v for v in in_frame(lexicon, "intransitive", "object") if "state" not in v.features]
-
-
-_ASKED: dict[str, Active] = {
-    "where": _placed,
-    "why": _active("intransitive", "object", "give"),
-    "when": _changing,
-    "who": _active("intransitive", "object", "give"),
-    "what": _things,
-    "how many": _countable,
+# The frames of the verbs with which each question word is used.
+_ASKED = {
+    "where": ("intransitive", "object", "de", "à"),
+    "why": ("intransitive", "object", "give"),
+    "when": ("intransitive", "object"),
+    "who": ("intransitive", "object", "give"),
+    "what": ("object",),
+    "how many": ("object",),
 }

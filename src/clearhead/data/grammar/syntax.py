@@ -222,13 +222,3 @@ HELD_OUT_CONSTRUCTIONS: tuple[frozenset[str], ...] = (
     frozenset({"comparison", "negation"}),
     frozenset({"double_pronoun"}),
 )
-
-
-def has_held_out_word(meetings: set[Feature]) -> bool:
-    """Whether a word stands in a construction in which training never has it."""
-    return not HELD_OUT_WORDS.isdisjoint(meetings)
-
-
-def has_held_out_construction(phenomena: set[str]) -> bool:
-    """Whether constructions occur together that never do in training."""
-    return any(meeting <= phenomena for meeting in HELD_OUT_CONSTRUCTIONS)

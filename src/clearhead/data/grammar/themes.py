@@ -6,15 +6,14 @@ file and line.
 """
 
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from importlib.resources import files
+from collections.abc import Collection, Iterator
 from itertools import product
+from typing import NamedTuple
 
 from clearhead.errors import UserError
 
 from .bitext import words
-from .lexicon import Adjective, Adverbial, Links, Noun, Verb, read_links
+from .lexicon import Adjective, Adverbial, Links, Noun, Verb, numbered_lines, read, read_links
 
 THEMES = (
     "machine_learning", "software", "science", "biology", "medicine", "body", "people", "home",
@@ -28,24 +27,20 @@ FIELDS = {
     "adverbial": frozenset({"links"}),
     "preposition": frozenset({"links"}),
 }
+# Frames of verbs: French prepositions of the object, and others with an object.
+GOVERNED = frozenset({"de", "à", "dans", "sur", "avec", "contre", "pour"})
+_WITH_OBJECT = GOVERNED | {"object", "generic", "give"}
 FORMS = {
     "noun": frozenset({"m", "f"}),
     "adjective": frozenset({"before", "after", "predicate"}),
-    "verb": frozenset(
-        {"intransitive", "object", "generic", "give", "idiom", "that", "whether"}
-        | {"de", "à", "dans", "sur", "avec", "contre", "pour"}
-    ),
+    "verb": _WITH_OBJECT | {"intransitive", "idiom", "that", "whether"},
     "adverbial": frozenset({"frequency", "degree", "manner", "place", "time"}),
     "preposition": frozenset({""}),
 }
 _HEADER = "# theme: "
-_WITH_OBJECT = frozenset(
-    {"object", "generic", "give", "de", "à", "dans", "sur", "avec", "contre", "pour"}
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One entry, still as text; `where` is its file and line."""
 
     where: str
@@ -54,7 +49,7 @@ class Row:
     french: str
     form: str
     tags: str
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str]
 
     def get(self, name: str) -> str:
         """A field, or "" where the row has none."""
@@ -63,9 +58,7 @@ class Row:
 
 def rows(theme: str) -> list[Row]:
     """The entries of one theme, as its file has them."""
-    folder = files(__package__).joinpath("lexicon", "themes")
-    text = folder.joinpath(f"{theme}.tsv").read_text(encoding="utf-8")
-    return list(parse(text, f"{theme}.tsv"))
+    return list(parse(read(f"themes/{theme}"), f"{theme}.tsv"))
 
 
 def parse(text: str, name: str) -> Iterator[Row]:
@@ -74,16 +67,14 @@ def parse(text: str, name: str) -> Iterator[Row]:
     Raises:
         UserError: an unknown theme, kind, form or field, a missing column, or text not in NFC.
     """
-    lines = text.split("\n")
-    theme = lines[0].removeprefix(_HEADER)
-    if not lines[0].startswith(_HEADER) or theme not in THEMES:
+    first = text.partition("\n")[0]
+    if not first.startswith(_HEADER) or first.removeprefix(_HEADER) not in THEMES:
         raise UserError(
             f"{name}:1: expected '{_HEADER}THEME', the theme one of {', '.join(THEMES)}; "
-            f"found {lines[0]!r}"
+            f"found {first!r}"
         )
-    for number, line in enumerate(lines[1:], start=2):
-        if line and not line.startswith("#"):
-            yield _row(line, f"{name}:{number}")
+    for number, line in numbered_lines(text):
+        yield _row(line, f"{name}:{number}")
 
 
 def _row(line: str, where: str) -> Row:
@@ -111,9 +102,7 @@ def _fields(where: str, kind: str, text: str) -> dict[str, str]:
     return found
 
 
-def _check_choice(
-    where: str, what: str, found: str, known: "dict[str, frozenset[str]] | frozenset[str]"
-) -> None:
+def _check_choice(where: str, what: str, found: str, known: Collection[str]) -> None:
     if found not in known:
         choices = ", ".join(sorted(map(repr, known)))
         raise UserError(f"{where}: {what} {found!r} is unknown; expected one of {choices}")
@@ -158,11 +147,9 @@ def verb(row: Row) -> Verb:
         wanted = "SUBJECTS > OBJECTS" if row.form in _WITH_OBJECT else "SUBJECTS"
         raise UserError(f"{row.where}: tags {row.tags!r} do not fit {row.form}; expected {wanted}")
     bare = row.french.removeprefix("se ").removeprefix("s'")
-    reflexive = bare != row.french
-    french = tuple(words(bare))
-    features = row.get("features")
-    sets = (frozenset(part.split()) for part in (subjects, objects, features))
-    return Verb(tuple(row.english.split()), french, reflexive, row.form, *sets)
+    sets = (frozenset(part.split()) for part in (subjects, objects, row.get("features")))
+    english, french = tuple(row.english.split()), tuple(words(bare))
+    return Verb(english, french, bare != row.french, row.form, *sets)
 
 
 def adverbial(row: Row) -> Adverbial:
@@ -212,9 +199,8 @@ def _links(row: Row, usual: Links) -> Links:
     except ValueError:
         raise UserError(f"{row.where}: links {text!r}; expected pairs such as 0-1 1-0") from None
     english, french = _sides(row)
-    if {s for s, _ in found} != set(range(len(english))) or {t for _, t in found} != set(
-        range(len(french))
-    ):
+    indices = [set(range(len(side))) for side in (english, french)]
+    if [set(side) for side in zip(*found, strict=True)] != indices:
         raise UserError(
             f"{row.where}: links {text!r} leave out a word or name one that is not there; "
             f"expected every index of {english} and {french}"

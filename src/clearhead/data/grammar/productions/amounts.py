@@ -1,6 +1,5 @@
 """Money, percentages, counts, ranges, fractions, ordinals and other numbers."""
 
-from functools import cache
 from random import Random
 
 from ..bitext import Word
@@ -14,16 +13,15 @@ from .values import (
     digits,
     english_ordinal,
     english_suffix,
-    english_words,
     french_ordinal,
     french_suffix,
-    french_words,
     glued,
     joined,
     numeric,
     one_to_one,
     piece,
     pieces,
+    written,
 )
 
 _UNIT, _SCALE = 90, 91  # links; those of the digits are below
@@ -46,8 +44,8 @@ def price(rng: Random, most: int = 9999) -> Filling:
         sign = piece("€", _UNIT)
         before = [sign, *glued(english)]
         behind = [*english, rng.choice((sign, sign._replace(space=GLUED)))]
-        written = rng.choice((before, behind))
-        return numeric(value, written, [*french, *after_no_break([sign])], "money")
+        shown = rng.choice((before, behind))
+        return numeric(value, shown, [*french, *after_no_break([sign])], "money")
     if draw < 0.43:
         code = piece(rng.choice(_CODES), _UNIT)
         return numeric(value, [*english, code], [*french, *after_no_break([code])], "money")
@@ -70,9 +68,8 @@ def _named_currency(rng: Random, most: int) -> Filling:
     draw = rng.random()
     if draw < 0.2:
         number = rng.choice((*range(2, 20), *range(20, 100, 10), *range(200, 1000, 100)))
-        spelled = piece(english_words(number), 0), piece(french_words(number), 0)
-        sides = [[*pieces(side.text, 0), *name] for side, name in zip(spelled, named, strict=True)]
-        return Filling(tuple(sides[0]), tuple(sides[1]), "money")
+        words = [pieces(text, 0) for text in written(number, spelled=True)]
+        return Filling(words[0] + named[0], words[1] + named[1], "money")
     value = str(rng.randint(unit.least, max(unit.least, min(unit.most, most))))
     if draw < 0.4 and unit.english in ("dollars", "euros", "pounds", "Swiss francs"):
         value = f"{value}.{rng.randint(5, 99):02d}"
@@ -87,10 +84,10 @@ def fortune(rng: Random) -> Filling:
     sign, name = (
         ("€", "euros") if draw < 0.2 else ("£", "livres") if draw < 0.3 else ("$", "dollars")
     )
-    of = [piece("de", _UNIT)._replace(before_vowel="d'"), piece(name, _UNIT)]
+    french += [piece("de", _UNIT)._replace(before_vowel="d'"), piece(name, _UNIT)]
     if draw > 0.9 and sign != "£":
-        return numeric(value, [*english, piece(name, _UNIT)], [*french, *of], "money")
-    return numeric(value, [piece(sign, _UNIT), *glued(english)], [*french, *of], "money")
+        return numeric(value, [*english, piece(name, _UNIT)], french, "money")
+    return numeric(value, [piece(sign, _UNIT), *glued(english)], french, "money")
 
 
 def large(rng: Random, scale: tuple[str, str, str]) -> Filling:
@@ -106,8 +103,8 @@ def _scaled(rng: Random, scale: tuple[str, str, str]) -> tuple[str, tuple[list[W
     plural = scale[1] + "s" if float(value) >= 2 else scale[1]
     short = rng.random() < 0.15
     name = [piece(scale[2] if short else scale[0], _SCALE)]
-    written = joined(english, name) if short else [*english, *name]
-    return value, (written, [*french, piece(plural, _SCALE)])
+    shown = joined(english, name) if short else [*english, *name]
+    return value, (shown, [*french, piece(plural, _SCALE)])
 
 
 def _amount(rng: Random, most: int) -> str:
@@ -123,9 +120,8 @@ def percent(rng: Random, most: int = 99) -> Filling:
     english, french = digits(value)
     form = rng.random()
     if form < 0.2:
-        written = pieces("percent" if form < 0.14 else "per cent", _UNIT)
-        spelled = [*french, *pieces("pour cent", _UNIT)]
-        return numeric(value, [*english, *written], spelled, "percent")
+        english += pieces("percent" if form < 0.14 else "per cent", _UNIT)
+        return numeric(value, english, [*french, *pieces("pour cent", _UNIT)], "percent")
     sign = piece("%", _UNIT, space=GLUED if form < 0.8 else None)
     return numeric(value, [*english, sign], [*french, *after_no_break([sign])], "percent")
 
@@ -148,7 +144,7 @@ def small_count(rng: Random) -> Filling:
     number = rng.choice([n for n in range(2, 100) if n % 10 != 1 or n in (11, 71, 91)])
     if rng.random() < 0.15:
         number = rng.choice((*range(200, 1000, 50), *range(2000, 10_000, 500)))
-    return one_to_one(english_words(number), french_words(number), "number")
+    return one_to_one(*written(number, spelled=True), "number")
 
 
 def decimal(rng: Random) -> Filling:
@@ -164,13 +160,11 @@ def decimal(rng: Random) -> Filling:
 def negative(rng: Random) -> Filling:
     """`-12` and `-0.5`: -12, -0,5; `minus twelve`: moins douze."""
     if rng.random() < 0.2:
-        number = rng.randint(2, 60)
-        return one_to_one(
-            f"minus {english_words(number)}", f"moins {french_words(number)}", "number"
-        )
+        words = written(rng.randint(2, 60), spelled=True)
+        return one_to_one(f"minus {words[0]}", f"moins {words[1]}", "number")
     value = rng.choice((str(rng.randint(1, 400)), f"{rng.randint(0, 30)}.{rng.randint(1, 9)}"))
-    minus, (english, french) = piece("-", _UNIT), digits(value)
-    return numeric(value, [minus, *glued(english)], [minus, *glued(french)], "number")
+    minus, (english, french) = [piece("-", _UNIT)], digits(value)
+    return numeric(value, minus + glued(english), minus + glued(french), "number")
 
 
 def number_range(rng: Random, most: int = 60) -> Filling:
@@ -198,14 +192,12 @@ def percent_range(rng: Random) -> Filling:
 def multiple(rng: Random) -> Filling:
     """`2x`, `10 times` and `three times`: 2 fois, 10 fois, trois fois."""
     number, draw = rng.choice((2, 3, 4, 5, 6, 8, 10, 12, 20, 50, 100)), rng.random()
+    shown, french = written(number, spelled=draw > 0.7 and number < 100)
+    english = [piece(shown, 0), piece("times", 1)]
     if draw < 0.45:
         mark = rng.choice("xx×")
         english = [piece(f"{number}x", 0, 1)] if mark == "x" else pieces(f"{number}×", 0, 1)
-        return Filling(tuple(english), (piece(str(number), 0), piece("fois", 1)), "number")
-    spelled = draw > 0.7 and number < 100
-    shown = (english_words(number), french_words(number)) if spelled else (str(number),) * 2
-    english = [piece(shown[0], 0), piece("times", 1)]
-    return Filling(tuple(english), (piece(shown[1], 0), piece("fois", 1)), "number")
+    return Filling(english, (piece(french, 0), piece("fois", 1)), "number")
 
 
 def fraction(rng: Random) -> Filling:
@@ -214,14 +206,10 @@ def fraction(rng: Random) -> Filling:
     return copied(f"{rng.randint(1, below - 1)}/{below}", "number")
 
 
-@cache
-def _shares() -> list[tuple[str, str]]:
-    return [(english, french) for english, french in table("productions/shares")]
-
-
 def share(rng: Random) -> Filling:
     """`two thirds`: les deux tiers; *of* and *de* follow."""
-    return one_to_one(*rng.choice(_shares()), "number")
+    english, french = rng.choice(table("productions/shares"))
+    return one_to_one(english, french, "number")
 
 
 def ordinal(rng: Random, feminine: bool = False) -> Filling:

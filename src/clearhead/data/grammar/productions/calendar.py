@@ -1,7 +1,6 @@
 """Dates, weekdays, months, seasons, years, decades and centuries."""
 
 from calendar import monthrange
-from functools import cache
 from random import Random
 
 from ..bitext import Word
@@ -26,16 +25,9 @@ _SEASONS = (("spring", "printemps"), ("summer", "été"), ("autumn", "automne"),
 _FULL = frozenset({"May", "June", "July"})  # months without an abbreviation
 
 
-@cache
 def months() -> list[list[str]]:
     """The months in English and French."""
     return table("productions/months")
-
-
-@cache
-def weekdays() -> list[list[str]]:
-    """The days of the week in English and French."""
-    return table("productions/weekdays")
 
 
 def date(rng: Random) -> Filling:
@@ -54,7 +46,7 @@ def date(rng: Random) -> Filling:
     else:
         comma = [piece(",", _YEAR, space=GLUED)] if draw < 0.92 else []
         english = [*_english_day(rng, month, day), *comma, written]
-    return Filling(tuple(english), (*_french_day(month, day), written), "date", values)
+    return Filling(english, (*_french_day(month, day), written), "date", values)
 
 
 def _in_numbers(rng: Random, whole: tuple[int, int, int], values: tuple[str, ...]) -> Filling:
@@ -78,18 +70,18 @@ def _slashed(parts: list[Word]) -> tuple[Word, ...]:
 def day_month(rng: Random) -> Filling:
     """`March 14`: 14 mars, or 1er mars."""
     month, day = _day(rng)
-    english, french = _english_day(rng, month, day), _french_day(month, day)
-    return Filling(tuple(english), tuple(french), "date", (f"date:{month}-{day}",))
+    sides = _english_day(rng, month, day), _french_day(month, day)
+    return Filling(*sides, "date", (f"date:{month}-{day}",))
 
 
 def weekday_date(rng: Random) -> Filling:
     """`Monday, March 14`: lundi 14 mars."""
     month, day = _day(rng)
-    english_name, french_name = rng.choice(weekdays())
+    name = weekday(rng)
     comma = [piece(",", _WEEKDAY, space=GLUED)] if rng.random() < 0.8 else []
-    english = [piece(english_name, _WEEKDAY), *comma, *_english_day(rng, month, day)]
-    french = [piece(french_name, _WEEKDAY), *_french_day(month, day)]
-    return Filling(tuple(english), tuple(french), "date", (f"date:{month}-{day}",))
+    english = [*name.english, *comma, *_english_day(rng, month, day)]
+    french = [*name.french, *_french_day(month, day)]
+    return Filling(english, french, "date", (f"date:{month}-{day}",))
 
 
 def day_of_month(rng: Random) -> Filling:
@@ -106,8 +98,8 @@ def month(rng: Random) -> Filling:
 
 def month_year(rng: Random) -> Filling:
     """`March 1987`: mars 1987."""
-    name, written = month(rng), str(year := _recent(rng))
-    last = piece(written, _YEAR)
+    name, year = month(rng), _recent(rng)
+    last = piece(str(year), _YEAR)
     return Filling((*name.english, last), (*name.french, last), "date", (f"year:{year}",))
 
 
@@ -123,7 +115,7 @@ def in_season(rng: Random) -> Filling:
 
 def weekday(rng: Random) -> Filling:
     """`Monday`: lundi."""
-    english, french = rng.choice(weekdays())
+    english, french = rng.choice(table("productions/weekdays"))
     return Filling((piece(english, _WEEKDAY),), (piece(french, _WEEKDAY),), "date")
 
 
@@ -158,7 +150,7 @@ def decade(rng: Random) -> Filling:
         name = english_words(tens)[:-1] + "ies"
         shown = [piece(name, 0)] if draw < 0.25 else pieces(f"{tens}s", 0)
         shown = pieces(f"'{tens}s", 0) if draw < 0.08 else shown
-        return Filling(tuple(shown), (piece("années", 0), piece(str(tens), 0)), "date")
+        return Filling(shown, (piece("années", 0), piece(str(tens), 0)), "date")
     value = rng.randrange(1700, 2030, 10)
     french = (piece("années", 0), piece(str(value), 0))
     return Filling((piece(f"{value}s", 0),), french, "date", (f"decade:{value}",))

@@ -6,15 +6,16 @@ between bars. A third column links parts that are in another order: `0-1 1-0`.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from clearhead.errors import UserError
 
 from .. import bitext
-from ..lexicon import Links, read_links
+from ..lexicon import Links, numbered_lines, read, read_links
 from ..vocabulary import Draw
 from .slots import fill, is_slot, put_in_order
 from .values import NO_BREAK, Filling, within
@@ -25,17 +26,17 @@ _SEGMENT = re.compile(r"\{([^}]*)\}|(\s*\|\s*)|([^{|]+)")
 _MARKS = ".,;:?!()…"
 _QUOTES = '"«»'
 _ABBREVIATED = ("Mr", "Mrs", "Ms", "Dr", "M")
-_AGREES = ["(", "e", ")"]  # né(e)
 
 
 class Item(NamedTuple):
-    """A word with its links, or a slot; `space` is what the template has before it."""
+    """A word or a mark with its links, or a slot; `space` is what the template has before it."""
 
     text: str
     space: str
-    links: frozenset[bitext.Link] = frozenset()
+    part: int = -1  # of a word; -1 of a mark or a slot
     slot: str = ""
     agrees: bool = False
+    links: frozenset[bitext.Link] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,6 @@ class Template:
         return [item.slot for item in self.english if item.slot]
 
 
-class _Raw(NamedTuple):
-    text: str
-    space: str
-    part: int  # of a word; -1 of a mark or a slot
-    slot: str = ""
-    agrees: bool = False
-
-
 def read_template(cells: list[str], where: str) -> Template:
     """A carrier from its columns: English, French and, where needed, links.
 
@@ -71,14 +64,12 @@ def read_template(cells: list[str], where: str) -> Template:
     _check_slots(english, french, where)
     counts = _count(english), _count(french)
     links = _part_links(cells[2] if len(cells) == 3 else "", counts, where)
-    return Template(
-        tuple(_item(raw, number, links, 0) for number, raw in _marked(english, french, where)),
-        tuple(_item(raw, number, links, 1) for number, raw in _marked(french, english, where)),
-    )
+    _check_marks(english, french, where)
+    return Template(tuple(_linked(english, links, 0)), tuple(_linked(french, links, 1)))
 
 
-def _read(side: str, where: str) -> list[_Raw]:
-    out: list[_Raw] = []
+def _read(side: str, where: str) -> list[Item]:
+    out: list[Item] = []
     space, part, barred, opened = "", 0, "|" in side, False
     for slot, bar, text in _SEGMENT.findall(side):
         if bar:
@@ -86,44 +77,40 @@ def _read(side: str, where: str) -> list[_Raw]:
         elif slot:
             if not is_slot(slot.partition("#")[0]):
                 raise UserError(f"{where}: slot {{{slot}}} is unknown")
-            out.append(_Raw("", space, -1, slot))
+            out.append(Item("", space, slot=slot))
             space = ""
         else:
             words, space = _words(text, space)
-            for raw in words:
-                if raw.text == "." and out and out[-1].text in _ABBREVIATED:
-                    out.append(raw._replace(part=out[-1].part))
+            for item in words:
+                if item.text == "." and out and out[-1].text in _ABBREVIATED:
+                    out.append(item._replace(part=out[-1].part))
                     continue
-                mark = raw.text in _MARKS + _QUOTES
-                out.append(raw._replace(part=-1 if mark else part))
+                mark = item.text in _MARKS + _QUOTES
+                out.append(item._replace(part=-1 if mark else part))
                 opened = opened or not mark
                 part += not barred and not mark
     return out
 
 
-def _words(text: str, before: str) -> tuple[list[_Raw], str]:
+def _words(text: str, before: str) -> tuple[list[Item], str]:
     """The words of a text, and the space after them; `né(e)` is one that agrees."""
-    spans = bitext.word_spans(text)
-    found, end, index = list[_Raw](), 0, 0
-    while index < len(spans):
-        start, stop = spans[index]
-        gap = text[end:start] if index else before + text[:start]
-        agrees = [text[a:b] for a, b in spans[index + 1 : index + 4]] == _AGREES
-        agrees = agrees and text[stop : stop + 3] == "(e)"
-        found.append(_Raw(text[start:stop], gap, 0, "", agrees))
-        index += 4 if agrees else 1
-        end = spans[index - 1][1]
-    return found, text[end:] if spans else before + text
+    found, space, end = list[Item](), before, 0
+    for start, stop in bitext.word_spans(text):
+        if start >= end:  # not the parts of "(e)"
+            agrees = text.startswith("(e)", stop)
+            found.append(Item(text[start:stop], space + text[end:start], agrees=agrees))
+            space, end = "", stop + len("(e)") * agrees
+    return found, space + text[end:]
 
 
-def _check_slots(english: list[_Raw], french: list[_Raw], where: str) -> None:
-    sides = [sorted(raw.slot for raw in side if raw.slot) for side in (english, french)]
+def _check_slots(english: list[Item], french: list[Item], where: str) -> None:
+    sides = [sorted(item.slot for item in side if item.slot) for side in (english, french)]
     if sides[0] != sides[1] or len(set(sides[0])) != len(sides[0]):
         raise UserError(f"{where}: slots {sides[0]} and {sides[1]}; expected the same, each once")
 
 
-def _count(side: list[_Raw]) -> int:
-    return 1 + max((raw.part for raw in side), default=-1)
+def _count(side: list[Item]) -> int:
+    return 1 + max((item.part for item in side), default=-1)
 
 
 def _part_links(text: str, counts: tuple[int, int], where: str) -> Links:
@@ -139,33 +126,32 @@ def _part_links(text: str, counts: tuple[int, int], where: str) -> Links:
     return links
 
 
-def _marked(side: list[_Raw], other: list[_Raw], where: str) -> list[tuple[int, _Raw]]:
-    """Number the marks of each kind, which are linked in order with those of the other side."""
-    kinds = [sorted(_kind(raw.text) for raw in s if not raw.slot and raw.part < 0)
-             for s in (side, other)]  # fmt: skip
+def _check_marks(english: list[Item], french: list[Item], where: str) -> None:
+    kinds = [
+        sorted(_kind(item.text) for item in side if not item.slot and item.part < 0)
+        for side in (english, french)
+    ]
     if kinds[0] != kinds[1]:
         raise UserError(f"{where}: punctuation {kinds[0]} and {kinds[1]}; expected the same")
-    seen: dict[str, int] = {}
-    out = []
-    for raw in side:
-        kind = _kind(raw.text)
-        seen[kind] = seen.get(kind, -1) + (raw.part < 0)
-        out.append((seen[kind], raw))
-    return out
 
 
 def _kind(text: str) -> str:
     return '"' if text in ("«", "»") else text
 
 
-def _item(raw: _Raw, number: int, links: Links, side: int) -> Item:
-    if raw.slot:
-        return Item("", raw.space, frozenset(), raw.slot)
-    if raw.part < 0:
-        labels = frozenset({(f"mark{_kind(raw.text)}", number)})
-    else:
-        labels = frozenset((f"part{s}", t) for s, t in links if (s, t)[side] == raw.part)
-    return Item(raw.text, raw.space, labels, "", raw.agrees)
+def _linked(items: list[Item], links: Links, side: int) -> Iterator[Item]:
+    """The items of a side with their links: words by part, marks by their order in their kind."""
+    seen = Counter[str]()
+    for item in items:
+        kind = _kind(item.text)
+        if item.slot:
+            yield item
+        elif item.part < 0:
+            yield item._replace(links=frozenset({(f"mark{kind}", seen[kind])}))
+            seen[kind] += 1
+        else:
+            labels = frozenset((f"part{s}", t) for s, t in links if (s, t)[side] == item.part)
+            yield item._replace(links=labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +186,7 @@ class Carried:
             self.text,
             self._uncapitalized(bitext.french_text(target)),
             bitext.align(self.source, target),
-            bitext.align_surely(self.source, target),
+            bitext.align(self.source, target, bitext.POSSIBLE),
             frozenset(filling.phenomenon for filling in self.fillings.values()),
             "production",
         )
@@ -213,11 +199,8 @@ def carriers() -> tuple[Template, ...]:
     Raises:
         UserError: a malformed line, by file and number.
     """
-    folder = files("clearhead.data.grammar").joinpath("lexicon", "carriers")
     return tuple(
-        template
-        for name in CARRIERS
-        for template in parse(folder.joinpath(f"{name}.tsv").read_text("utf-8"), f"{name}.tsv")
+        template for name in CARRIERS for template in parse(read(f"carriers/{name}"), f"{name}.tsv")
     )
 
 
@@ -225,8 +208,7 @@ def parse(text: str, name: str) -> list[Template]:
     """Read the text of a file of carriers."""
     return [
         read_template([cell.strip() for cell in line.split("\t")], f"{name}:{number}")
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line and not line.startswith("#")
+        for number, line in numbered_lines(text)
     ]
 
 

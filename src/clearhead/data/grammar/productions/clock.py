@@ -8,12 +8,12 @@ from .values import (
     Filling,
     after_no_break,
     english_words,
-    french_words,
     joined,
     one_to_one,
     piece,
     pieces,
     shifted,
+    written,
 )
 
 _HOUR, _MARK, _MINUTE = 0, 1, 2
@@ -63,8 +63,8 @@ def _twelve(rng: Random) -> Filling:
 def _twenty_four(rng: Random) -> Filling:
     """`15:30`: 15 h 30; `09:05`: 9 h 05."""
     hour, minute = rng.randint(0, 23), rng.choice((0, *_SHARP_MINUTES, rng.randrange(60)))
-    written = f"{hour:02d}" if rng.random() < 0.3 else str(hour)
-    return _filling([piece(written, _HOUR), *_minutes(minute)], hour, minute)
+    shown = f"{hour:02d}" if rng.random() < 0.3 else str(hour)
+    return _filling([piece(shown, _HOUR), *_minutes(minute)], hour, minute)
 
 
 def _minutes(minute: int, point: str = ":") -> list[Word]:
@@ -75,7 +75,7 @@ def _minutes(minute: int, point: str = ":") -> list[Word]:
 
 def _filling(english: list[Word], hour: int, minute: int) -> Filling:
     values = (f"time:{hour}:{minute}",) if minute % 15 else ()
-    return Filling(tuple(english), tuple(_french(hour, minute)), "time", values)
+    return Filling(english, _french(hour, minute), "time", values)
 
 
 def _french(hour: int, minute: int) -> list[Word]:
@@ -83,11 +83,10 @@ def _french(hour: int, minute: int) -> list[Word]:
     return french + (after_no_break([piece(f"{minute:02d}", _MINUTE)]) if minute else [])
 
 
-def _hours(number: int, *links: int, spelled: bool = True) -> list[Word]:
-    """`trois heures`, `une heure`; the links are those of the word *heures*."""
-    feminine = "une" if number == 1 else french_words(number)
-    written = feminine if spelled else str(number)
-    return [piece(written, _HOUR), piece("heure" if number == 1 else "heures", *links)]
+def _hours(number: int, link: int, spelled: bool = True) -> list[Word]:
+    """`trois heures`, `une heure`; the link is that of the word *heures*."""
+    shown = "une" if spelled and number == 1 else written(number, spelled)[1]
+    return [piece(shown, _HOUR), piece("heure" if number == 1 else "heures", link)]
 
 
 def _spoken(rng: Random) -> Filling:
@@ -95,18 +94,17 @@ def _spoken(rng: Random) -> Filling:
     hour, form = rng.randint(1, 11), rng.random()
     name = piece(english_words(hour), _HOUR)
     if form < 0.25:
-        spelled = form < 0.18
-        name = name if spelled else piece(str(hour), _HOUR)
-        french = _hours(hour, _MARK, spelled=spelled)
-        return Filling((name, *pieces("o'clock", _MARK)), tuple(french), "time")
+        name = piece(written(hour, form < 0.18)[0], _HOUR)
+        french = _hours(hour, _MARK, spelled=form < 0.18)
+        return Filling((name, *pieces("o'clock", _MARK)), french, "time")
     if form < 0.4:
         minute = rng.choice((10, 15, 20, 30, 40, 45, 50))
-        minutes = piece(english_words(minute), _MINUTE), piece(french_words(minute), _MINUTE)
+        minutes = [piece(text, _MINUTE) for text in written(minute, spelled=True)]
         return Filling((name, minutes[0]), (*_hours(hour, _HOUR), minutes[1]), "time")
     common = rng.random() < 0.6
     english, offset = rng.choice(_OFFSETS[:3] if common else _OFFSETS)
     french = [*_hours(hour, _HOUR), *pieces(offset, _MINUTE)]
-    return Filling((*pieces(english, _MINUTE), name), tuple(french), "time")
+    return Filling((*pieces(english, _MINUTE), name), french, "time")
 
 
 def _in_part_of_day(rng: Random) -> Filling:
@@ -114,8 +112,8 @@ def _in_part_of_day(rng: Random) -> Filling:
     least, most, english, french = rng.choice(_PARTS_OF_DAY)
     hour, spelled = rng.randint(least, most), rng.random() < 0.5
     clock = pieces("o'clock", _MARK) if spelled and rng.random() < 0.4 else []
-    name = piece(english_words(hour) if spelled else str(hour), _HOUR)
-    hours = _hours(hour, *((_MARK,) if clock else (_HOUR,)), spelled=spelled)
+    name = piece(written(hour, spelled)[0], _HOUR)
+    hours = _hours(hour, _MARK if clock else _HOUR, spelled=spelled)
     sides = (name, *clock, *pieces(english, _MINUTE)), (*hours, *pieces(french, _MINUTE))
     return Filling(*sides, "time")
 
@@ -136,4 +134,4 @@ def time_span(rng: Random) -> Filling:
     english = [piece(start, _FROM), *first, piece(middle, _AND), *shifted(second, _SECOND_TIME)]
     last = shifted(_french(to, 0), _SECOND_TIME)
     french = [piece(french_start, _FROM), *_french(from_, 0), piece(french_middle, _AND), *last]
-    return Filling(tuple(english), tuple(french), "time")
+    return Filling(english, french, "time")

@@ -11,19 +11,17 @@ from .values import (
     Filling,
     after_no_break,
     digits,
-    english_words,
-    french_words,
     glued,
     joined,
     numeric,
     piece,
     pieces,
+    written,
 )
 
 _UNIT = 90  # its link; those of the digits are below
 _CELSIUS = (("°C", "°C"), ("degrees", "degrés"), ("degrees Celsius", "degrés Celsius"))
 _FAHRENHEIT = (("°F", "°F"), ("degrees Fahrenheit", "degrés Fahrenheit"))
-
 _DEGREES = (*_CELSIUS[:1] * 3, *_CELSIUS[1:], *_FAHRENHEIT)
 
 
@@ -56,8 +54,8 @@ def measure(rng: Random, kind: str) -> Filling:
     english, french = digits(value)
     behind = pieces(unit.english, _UNIT)
     together = unit.symbol and unit.english[0].isalpha() and rng.random() < 0.25
-    written = joined(english, behind) if together else [*english, *behind]
-    return numeric(value, written, [*french, *_french_unit(unit, value)], "measure")
+    english = joined(english, behind) if together else [*english, *behind]
+    return numeric(value, english, [*french, *_french_unit(unit, value)], "measure")
 
 
 def _french_unit(unit: Unit, value: str) -> list[Word]:
@@ -70,26 +68,18 @@ def attributive(rng: Random, kind: str) -> Filling:
     """`5-km` or `two-hour`, before the noun: de 5 km, de deux heures, behind it."""
     unit = rng.choice(units(f"attributive_{kind}"))
     number = rng.choice([n for n in (2, 3, 4, 5, 6, 7, 9, 10, 12, 20, 30, 45) if n <= unit.most])
-    spelled = number <= 10 and not unit.symbol and rng.random() < 0.6
-    shown = english_words(number) if spelled else str(number)
-    of = french_words(number) if spelled else str(number)
+    english, of = written(number, number <= 10 and not unit.symbol and rng.random() < 0.6)
     french = [piece("de", 0), piece(of, 0), *_french_unit(unit, "2")]
-    whole = piece(f"{shown}-{unit.english}", 0, _UNIT)
-    return Filling((whole,), tuple(french), "measure")
+    return Filling([piece(f"{english}-{unit.english}", 0, _UNIT)], french, "measure")
 
 
 def duration(rng: Random, kind: str = "time") -> Filling:
     """`45 minutes`, `three weeks`: 45 minutes, trois semaines."""
     unit = rng.choice(units(kind))
     number = rng.randint(unit.least, unit.most)
-    spelled = number < 11 and rng.random() < 0.5
-    english = english_words(number) if spelled else str(number)
-    french = french_words(number) if spelled else str(number)
-    return Filling(
-        (piece(english, 0), piece(unit.english, 1)),
-        (piece(french, 0), piece(unit.french, 1)),
-        "measure",
-    )
+    english, french = written(number, number < 11 and rng.random() < 0.5)
+    sides = [piece(english, 0), piece(unit.english, 1)], [piece(french, 0), piece(unit.french, 1)]
+    return Filling(*sides, "measure")
 
 
 def temperature(rng: Random, least: int = -30, most: int = 45) -> Filling:
@@ -111,9 +101,10 @@ def fever(rng: Random) -> Filling:
 
 
 def _minus(degrees: int) -> Filling:
-    english = [piece("minus", 0), *pieces(english_words(degrees), 1), piece("degrees", _UNIT)]
-    french = [piece("moins", 0), *pieces(french_words(degrees), 1), piece("degrés", _UNIT)]
-    return Filling(tuple(english), tuple(french), "measure")
+    number = [pieces(text, 1) for text in written(degrees, spelled=True)]
+    english = [piece("minus", 0), *number[0], piece("degrees", _UNIT)]
+    french = [piece("moins", 0), *number[1], piece("degrés", _UNIT)]
+    return Filling(english, french, "measure")
 
 
 def _degrees(
@@ -134,10 +125,10 @@ def height(rng: Random) -> Filling:
         value = f"1.{rng.randint(45, 99)}"
         english, french = digits(value)
         if rng.random() < 0.5:
-            unit = pieces("m", _UNIT)
-            return numeric(value, [*english, *unit], [*french, *after_no_break(unit)], "measure")
-        named = pieces("meters", _UNIT), pieces("mètre", _UNIT)
-        return numeric(value, [*english, *named[0]], [*french, *named[1]], "measure")
+            unit = [piece("m", _UNIT)]
+            return numeric(value, english + unit, french + after_no_break(unit), "measure")
+        english, french = [*english, piece("meters", _UNIT)], [*french, piece("mètre", _UNIT)]
+        return numeric(value, english, french, "measure")
     if form < 0.65:
         number = piece(str(rng.randint(145, 199)), 0)
         centimeters = pieces("cm", _UNIT)

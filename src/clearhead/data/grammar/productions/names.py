@@ -1,5 +1,6 @@
 """People, cities, countries, regions, nationalities, languages and companies."""
 
+from collections.abc import Sequence
 from random import Random
 
 from .. import lexicon
@@ -12,15 +13,9 @@ _MUTE_H = ("Haïti", "Hawaï")
 _INITIALS = "ABCDEFGHJKLMNPRSTW"
 
 
-def first(rng: Random) -> Filling:
-    """A first name."""
-    name, feminine = rng.choice(lexicon.first_names())
-    return copied(name, "name", f"name:{name}", feminine=feminine)
-
-
-def one_of(rng: Random, feminine: bool) -> Filling:
-    """A woman's first name, or a man's."""
-    name = rng.choice([name for name, its in lexicon.first_names() if its == feminine])
+def first(rng: Random, genders: Sequence[bool] = (False, True)) -> Filling:
+    """A first name: a man's (False), a woman's (True) or either."""
+    name, feminine = rng.choice([row for row in lexicon.first_names() if row[1] in genders])
     return copied(name, "name", f"name:{name}", feminine=feminine)
 
 
@@ -50,7 +45,7 @@ def city(rng: Random) -> Filling:
     if found.english == found.french:
         return copied(found.english, "place_name", f"name:{found.english}")
     english, french = pieces(found.english, _NAME), pieces(found.french, _NAME)
-    return Filling(tuple(english), tuple(french), "place_name")
+    return Filling(english, french, "place_name")
 
 
 def with_country(rng: Random, english: str) -> Filling:
@@ -68,7 +63,7 @@ def land(rng: Random) -> Filling:
     """`Canada` behind a city, *Toronto, Canada*: au Canada."""
     found = rng.choice([one for one in lexicon.countries() if not one.english.startswith("the ")])
     french = (piece(_to(found), _NAME), *pieces(found.french, _NAME))
-    return Filling(tuple(pieces(found.english, _NAME)), french, "place_name")
+    return Filling(pieces(found.english, _NAME), french, "place_name")
 
 
 def country(rng: Random) -> Filling:
@@ -79,7 +74,7 @@ def country(rng: Random) -> Filling:
         article = "l'"
     name = pieces(found.french, _NAME)
     french = [piece(article, _NAME), *name] if article else name
-    sides = tuple(pieces(found.english, _NAME)), tuple(french)
+    sides = pieces(found.english, _NAME), french
     return Filling(*sides, "place_name", (), found.gender == "f")
 
 
@@ -87,7 +82,7 @@ def nationality(rng: Random, feminine: bool = False) -> Filling:
     """`Canadian`, of a man: canadien; of a woman or something feminine: canadienne."""
     found = rng.choice([people for people in lexicon.peoples() if people.masculine])
     form = found.feminine if feminine else found.masculine
-    return Filling(tuple(pieces(found.english, 0)), tuple(pieces(form, 0)), "place_name")
+    return Filling(pieces(found.english, 0), pieces(form, 0), "place_name")
 
 
 def a_nationality(rng: Random) -> Filling:

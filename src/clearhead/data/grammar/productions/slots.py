@@ -5,7 +5,7 @@ from functools import partial
 
 from .. import english, french
 from ..choose_phrase import NUMBERS, choose_noun
-from ..lexicon import Noun, determiners
+from ..lexicon import determiners
 from ..syntax import NounPhrase
 from ..vocabulary import Draw
 from . import amounts, calendar, clock, measures, names, verbatim
@@ -16,59 +16,37 @@ MEASURES = (
     "volume", "surface", "power", "territory", "energy", "frequency", "moment", "dose", "tiny",
 )  # fmt: skip
 COUNTRIES = ("in", "to", "from")
-_ARTICLES = ("the", "a", "this", "my", "your", "each")
+_ARTICLES = ("the", "a", "this", "my", "your", "each", "several")
+_PLURALS = frozenset({"plural", "french_plural", "english_plural"})
 
 
-def phrase(rng: Draw, article: str, tag: str) -> Filling:
-    """A singular noun with this tag behind an article."""
-    noun = _singular(rng, tag)
-    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=determiners()[article]))
-
-
-def several(rng: Draw, tag: str) -> Filling:
-    """`six layers`: a number and the plural of a noun with this tag."""
-    noun = _singular(rng, tag)
-    while "mass" in noun.tags or "unique" in noun.tags:
-        noun = _singular(rng, tag)
-    number = determiners()[rng.choice(NUMBERS)]
-    return _filled(NounPhrase(plural=True, feminine=noun.feminine, noun=noun, determiner=number))
-
-
-def field(rng: Draw) -> Filling:
-    """`machine learning`: l'apprentissage automatique."""
-    noun = _singular(rng, "field")
-    the = determiners()["the"]
-    return _filled(NounPhrase(feminine=noun.feminine, noun=noun, determiner=the, bare=True))
+def phrase(rng: Draw, article: str, tag: str, bare: bool = False) -> Filling:
+    """A singular noun with this tag behind an article; behind a number (`several`) the plural."""
+    several = article == "several"
+    without = _PLURALS | {"mass", "unique"} if several else _PLURALS
+    noun = choose_noun(rng, frozenset({tag}), without)
+    determiner = determiners()[rng.choice(NUMBERS) if several else article]
+    np = NounPhrase(3, several, noun.feminine, noun=noun, determiner=determiner, bare=bare)
+    sides = english.noun_phrase(np), french.noun_phrase(np)
+    return Filling(*sides, "noun_phrase", (), np.feminine)
 
 
 def job(rng: Draw, feminine: bool = False) -> Filling:
     """`a baker`: boulanger or, of a woman, boulangère, without an article."""
-    noun = _singular(rng, "job")
+    jobs = frozenset({"job"})
+    noun = choose_noun(rng, jobs, _PLURALS)
     while not noun.woman:
-        noun = _singular(rng, "job")
+        noun = choose_noun(rng, jobs, _PLURALS)
     np = NounPhrase(noun=noun, determiner=determiners()["a"])
     words = english.noun_phrase(np)
     article = words[0]._replace(links=words[-1].links)
     form = noun.woman if feminine else noun.french
-    return Filling((article, *words[1:]), tuple(french.compound(noun, form, id(np))), "noun_phrase")
-
-
-def _singular(rng: Draw, tag: str) -> Noun:
-    noun = choose_noun(rng, frozenset({tag}))
-    while {"plural", "french_plural", "english_plural"} & noun.tags:
-        noun = choose_noun(rng, frozenset({tag}))
-    return noun
-
-
-def _filled(np: NounPhrase) -> Filling:
-    assert np.noun
-    sides = tuple(english.noun_phrase(np)), tuple(french.noun_phrase(np))
-    return Filling(*sides, "noun_phrase", (), np.feminine)
+    return Filling((article, *words[1:]), french.compound(noun, form, id(np)), "noun_phrase")
 
 
 SLOTS: dict[str, Callable[[Draw], Filling]] = {
-    "first": names.first, "man": partial(names.one_of, feminine=False),
-    "woman": partial(names.one_of, feminine=True), "family": names.family,
+    "first": names.first, "man": partial(names.first, genders=(False,)),
+    "woman": partial(names.first, genders=(True,)), "family": names.family,
     "full": names.full, "company": names.company, "city": names.city, "country": names.country,
     **{f"{word}_country": partial(names.with_country, english=word) for word in COUNTRIES},
     "land": names.land, "language": names.language, "nationality": names.nationality,
@@ -104,12 +82,11 @@ SLOTS: dict[str, Callable[[Draw], Filling]] = {
     "score": amounts.score, "points": partial(amounts.score, most=118),
     "url": verbatim.url, "email": verbatim.email, "hashtag": verbatim.hashtag,
     "handle": verbatim.handle, "file": verbatim.file_name, "code": verbatim.code,
-    "variable": verbatim.variable, "function": verbatim.function, "command": verbatim.command,
-    "gate": verbatim.gate, "seat": verbatim.seat, "number": verbatim.small_number,
+    "function": verbatim.function, "command": verbatim.command, **verbatim.SHORT,
     "postcode": verbatim.postcode, "emoji": verbatim.emoji, "version": verbatim.version,
     "room": verbatim.room, "flight": verbatim.flight, "phone": verbatim.phone,
     "reference": verbatim.reference, "job": job, "job.f": partial(job, feminine=True),
-    "field": field,
+    "field": partial(phrase, article="the", tag="field", bare=True),
     **{kind: partial(measures.measure, kind=kind) for kind in MEASURES},
 }  # fmt: skip
 
@@ -117,7 +94,7 @@ SLOTS: dict[str, Callable[[Draw], Filling]] = {
 def is_slot(name: str) -> bool:
     """Whether a name, or an article with a tag (`the transit`, `several layer`), is a slot."""
     article, _, tag = name.partition(" ")
-    return name in SLOTS or bool(tag and article in (*_ARTICLES, "several"))
+    return name in SLOTS or bool(tag and article in _ARTICLES)
 
 
 def fill(rng: Draw, name: str) -> Filling:
@@ -125,7 +102,7 @@ def fill(rng: Draw, name: str) -> Filling:
     if name in SLOTS:
         return SLOTS[name](rng)
     article, _, tag = name.partition(" ")
-    return several(rng, tag) if article == "several" else phrase(rng, article, tag)
+    return phrase(rng, article, tag)
 
 
 def put_in_order(fillings: dict[str, Filling]) -> None:

@@ -26,8 +26,8 @@ class Filling:
     `time:15:37`); a value that every reader knows by heart, such as a month, is not among them.
     """
 
-    english: tuple[Word, ...]
-    french: tuple[Word, ...]
+    english: Sequence[Word]
+    french: Sequence[Word]
     phenomenon: str
     values: tuple[str, ...] = ()
     feminine: bool = False
@@ -51,22 +51,20 @@ def pieces(text: str, *links: int, space: str | None = None) -> list[Word]:
 
 def copied(text: str, phenomenon: str, *values: str, feminine: bool = False) -> Filling:
     """A text that French has unchanged, its words linked one to one."""
-    parts = pieces(text)
-    linked = tuple(
-        part._replace(links=frozenset({("part", index)})) for index, part in enumerate(parts)
-    )
+    parts = enumerate(pieces(text))
+    linked = [part._replace(links=frozenset({("part", index)})) for index, part in parts]
     return Filling(linked, linked, phenomenon, tuple(filter(None, values)), feminine)
 
 
 def one_to_one(english: str, french: str, phenomenon: str) -> Filling:
     """Two texts whose words are all linked with all."""
-    return Filling(tuple(pieces(english, 0)), tuple(pieces(french, 0)), phenomenon)
+    return Filling(pieces(english, 0), pieces(french, 0), phenomenon)
 
 
 def numeric(value: str, english: list[Word], french: list[Word], phenomenon: str) -> Filling:
     """A number written in digits; from three characters on it may be held out."""
     values = (f"number:{value}",) if len(value) > 2 else ()
-    return Filling(tuple(english), tuple(french), phenomenon, values)
+    return Filling(english, french, phenomenon, values)
 
 
 def glued(words: Sequence[Word]) -> list[Word]:
@@ -101,18 +99,18 @@ def within(words: Iterable[Word], name: str) -> list[Word]:
     ]
 
 
-def digits(value: str, base: int = 0) -> tuple[list[Word], list[Word]]:
-    """`1250.5` as 1,250.5 and 1 250,5; the links begin at `base` and stay below base + 52."""
+def digits(value: str) -> tuple[list[Word], list[Word]]:
+    """`1250.5` as 1,250.5 and 1 250,5; the links are below 52."""
     whole, point, decimals = value.partition(".")
     groups = f"{int(whole):,}".split(",")
-    english, french = [piece(groups[0], base)], [piece(groups[0], base)]
-    for index, group in enumerate(groups[1:], start=base + 1):
+    english, french = [piece(groups[0], 0)], [piece(groups[0], 0)]
+    for index, group in enumerate(groups[1:], start=1):
         english += [piece(",", index, space=GLUED), piece(group, index, space=GLUED)]
         french.append(piece(group, index, space=GROUP_SPACE))
     if point:
         for side, mark in ((english, "."), (french, ",")):
-            side.append(piece(mark, base + _POINT, space=GLUED))
-            side.append(piece(decimals, base + _POINT + 1, space=GLUED))
+            side.append(piece(mark, _POINT, space=GLUED))
+            side.append(piece(decimals, _POINT + 1, space=GLUED))
     return english, french
 
 
@@ -120,6 +118,11 @@ def digits(value: str, base: int = 0) -> tuple[list[Word], list[Word]]:
 def _words() -> dict[int, tuple[str, str, str]]:
     """English, French and the English ordinal of 0 to 19 and the tens."""
     return {int(row[0]): (row[1], row[2], row[3]) for row in table("productions/number_words")}
+
+
+def written(number: int, spelled: bool) -> tuple[str, str]:
+    """A number in both languages, in words or in digits."""
+    return (english_words(number), french_words(number)) if spelled else (str(number),) * 2
 
 
 def english_words(number: int) -> str:

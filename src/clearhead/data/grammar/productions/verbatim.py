@@ -1,11 +1,12 @@
 """What is copied unchanged: URLs, e-mail addresses, hashtags, file names, code, emoji, numbers."""
 
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
 
-from ..lexicon import companies, family_names, first_names, table, texts_by_kind
+from ..lexicon import companies, family_names, first_names, group_by_kind, read, table
 from .values import Filling, copied
 
 _KINDS = ("domain", "extension", "airline", "emoji", "smiley", "code")
@@ -13,20 +14,16 @@ _KINDS = ("domain", "extension", "airline", "emoji", "smiley", "code")
 
 @cache
 def _parts() -> dict[str, tuple[str, ...]]:
-    return texts_by_kind("productions/verbatim_parts", _KINDS)
+    name = "productions/verbatim_parts"
+    return group_by_kind(read(name), f"{name}.tsv", _KINDS)
 
 
 def _part(rng: Random, kind: str) -> str:
     return rng.choice(_parts()[kind])
 
 
-@cache
-def _words() -> list[str]:
-    return [row[0] for row in table("productions/verbatim_words")]
-
-
 def _word(rng: Random) -> str:
-    return rng.choice(_words())
+    return rng.choice(table("productions/verbatim_words"))[0]
 
 
 def url(rng: Random) -> Filling:
@@ -88,11 +85,6 @@ def code(rng: Random) -> Filling:
     return _copied(f"`{_part(rng, 'code').format(first, rng.randint(0, 512), second)}`")
 
 
-def variable(rng: Random) -> Filling:
-    """A variable: `batch_size`."""
-    return _copied(f"`{_word(rng)}_{_word(rng)}`" if rng.random() < 0.7 else f"`{_word(rng)}`")
-
-
 def function(rng: Random) -> Filling:
     """A function: `load_model()`."""
     argument = rng.choice(("", "", _word(rng), str(rng.randint(0, 99))))
@@ -142,21 +134,6 @@ def phone(rng: Random) -> Filling:
     return _numbered(rng.choice(forms))
 
 
-def seat(rng: Random) -> Filling:
-    """`14C`."""
-    return _numbered(f"{rng.randint(1, 48)}{rng.choice('ABCDEF')}")
-
-
-def small_number(rng: Random) -> Filling:
-    """The number of a platform, a line, a chapter, a table: `12`."""
-    return copied(str(rng.randint(1, 60)), "number")
-
-
-def gate(rng: Random) -> Filling:
-    """`B12`."""
-    return _numbered(f"{rng.choice('ABCDEF')}{rng.randint(1, 60)}")
-
-
 def postcode(rng: Random) -> Filling:
     """`75011`, `H2X 1Y4`."""
     a, b, c = rng.choices(ascii_uppercase, k=3)
@@ -189,3 +166,14 @@ def _copied(text: str) -> Filling:
 
 def _numbered(text: str) -> Filling:
     return copied(text, "copy", f"copy:{text}" if len(text) > 2 else "")
+
+
+# Slots of one line: a seat 14C, a gate B12, the number of a platform or a chapter, `batch_size`.
+SHORT: dict[str, Callable[[Random], Filling]] = {
+    "seat": lambda rng: _numbered(f"{rng.randint(1, 48)}{rng.choice('ABCDEF')}"),
+    "gate": lambda rng: _numbered(f"{rng.choice('ABCDEF')}{rng.randint(1, 60)}"),
+    "number": lambda rng: copied(str(rng.randint(1, 60)), "number"),
+    "variable": lambda rng: _copied(
+        f"`{_word(rng)}_{_word(rng)}`" if rng.random() < 0.7 else f"`{_word(rng)}`"
+    ),
+}
