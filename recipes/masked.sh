@@ -16,7 +16,7 @@ run=${RUN_DIR:-runs/masked}
 #    a random token, and some stay unchanged. Each epoch selects different ones.
 python - <<'PY'
 from clearhead.data.masking import Vocabulary, mask_tokens
-from clearhead.data.texts import Texts
+from clearhead.data.corpus import Texts
 from clearhead.text.learning import learn_wordpiece
 import numpy as np
 texts = Texts("grammar:train:2000")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clearhead.data.masking import VISIBLE, Spans, hide_spans
+from clearhead.data.masking import IGNORED, Spans, hide_spans
 
 ORDINARY = np.arange(5, 69)
 
@@ -18,7 +18,7 @@ def many(length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("length", [1, 3, 6])
 def test_the_share_does_not_depend_on_the_length_of_spans(length: int) -> None:
     _, _, labels = many(length)
-    share = (labels[:, 1:-1] != VISIBLE).mean()
+    share = (labels[:, 1:-1] != IGNORED).mean()
     assert abs(share - 0.15) < 0.01
 
 
@@ -26,7 +26,7 @@ def test_the_share_does_not_depend_on_the_length_of_spans(length: int) -> None:
 def test_no_span_is_shorter(length: int) -> None:
     """But at the end of the sequence."""
     _, _, labels = many(length)
-    for row in labels[:, 1:-1] != VISIBLE:
+    for row in labels[:, 1:-1] != IGNORED:
         ends = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(int), [0]])))
         for start, end in zip(ends[::2], ends[1::2], strict=True):
             assert end - start >= length or end == len(row)
@@ -35,7 +35,7 @@ def test_no_span_is_shorter(length: int) -> None:
 def test_special_tokens_stay_and_labels_are_what_stood_there() -> None:
     ids, hidden, labels = many(3)
     assert (hidden[:, 0] == 2).all() and (hidden[:, -1] == 3).all()
-    chosen = labels != VISIBLE
+    chosen = labels != IGNORED
     assert (labels[chosen] == ids[chosen]).all() and (hidden[~chosen] == ids[~chosen]).all()
     masks = (hidden[chosen] == 4).mean()
     assert 0.75 < masks < 0.85
@@ -44,7 +44,7 @@ def test_special_tokens_stay_and_labels_are_what_stood_there() -> None:
 def test_a_span_is_masked_as_a_whole() -> None:
     _, hidden, labels = many(3)
     alone = 0
-    for row, wanted in zip(hidden[:, 1:-1], (labels != VISIBLE)[:, 1:-1], strict=True):
+    for row, wanted in zip(hidden[:, 1:-1], (labels != IGNORED)[:, 1:-1], strict=True):
         ends = np.flatnonzero(np.diff(np.concatenate([[0], wanted.astype(int), [0]])))
         for start, end in zip(ends[::2], ends[1::2], strict=True):
             if end - start == 3 and end < len(row):

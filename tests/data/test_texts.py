@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from clearhead.data.corpus import Share, Texts, Unit
 from clearhead.data.grammar import generate
-from clearhead.data.texts import Share, Texts, Unit
 from clearhead.errors import UserError
 
 BOOK = "\n\nOne\u2028line\nand another  \n\n \n\tTwo, it's « so »\r\n\nThree"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.data.texts import Texts
+from clearhead.data.corpus import Texts
 from clearhead.errors import UserError
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level, learn_wordpiece, save_older_layout

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clearhead.data.texts import Texts
+from clearhead.data.corpus import Texts
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import build_recipe
 

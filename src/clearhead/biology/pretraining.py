@@ -17,7 +17,7 @@ from clearhead.biology.recipe import BiologyData, PretrainingRecipe
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import Example, LabelledBatches
 from clearhead.data.labelled_batches import pad as padded
-from clearhead.data.masking import VISIBLE, Hidden, Spans, hide_spans
+from clearhead.data.masking import IGNORED, Masked, Spans, hide_spans
 from clearhead.data.sequences import Columns
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
@@ -41,7 +41,7 @@ class Windows(NamedTuple):
     dev: list[Example]
 
 
-class MaskedBatches(Iterator[Hidden]):
+class MaskedBatches(Iterator[Masked]):
     """An endless walk through windows with other spans hidden in every epoch."""
 
     def __init__(self, plain: LabelledBatches, spans: Spans) -> None:
@@ -53,7 +53,7 @@ class MaskedBatches(Iterator[Hidden]):
         """How often all of it was seen."""
         return self.plain.epoch
 
-    def __next__(self) -> Hidden:
+    def __next__(self) -> Masked:
         seeds = (self.plain.seed, self.plain.epoch, self.plain.index)
         return hide_spans(next(self.plain).ids, self.spans, *seeds)
 
@@ -96,11 +96,11 @@ class MaskedSequences:
             f"{title} encoder", about, "masked tokens", "windows", command, SCORE
         )
 
-    def losses(self, model: SequenceModel, batch: Hidden) -> Losses:
+    def losses(self, model: SequenceModel, batch: Masked) -> Losses:
         """Cross-entropy of the hidden tokens; the head is computed at these alone."""
         device = next(model.parameters()).device
         ids, labels = (torch.from_numpy(side).to(device) for side in batch)
-        wanted = labels != VISIBLE
+        wanted = labels != IGNORED
         # (batch, seq_len, d_model) -> (hidden tokens, d_model) -> (hidden tokens, vocab_size)
         scores = model.head(model.hidden(ids)[wanted], None).float()
         loss = F.cross_entropy(scores, labels[wanted], reduction="sum")
@@ -114,7 +114,7 @@ class MaskedSequences:
             for number in range(0, len(self.dev), 64):
                 ids = padded(self.dev[number : number + 64], model.config.encoder.pad_id).ids
                 hidden, labels = hide_spans(ids, self.spans, number)
-                wanted = torch.from_numpy(labels) != VISIBLE
+                wanted = torch.from_numpy(labels) != IGNORED
                 device = next(model.parameters()).device
                 states = model.hidden(torch.from_numpy(hidden).to(device)).cpu()[wanted]
                 scores = model.head(states.to(device), None).float().cpu()

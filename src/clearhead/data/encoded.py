@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.data.encoded_files import SpanFile, counts, open_verified, token_type
 from clearhead.data.pairs import Pair
+from clearhead.data.token_stream import SpanFile, counts, open_verified, token_type
 from clearhead.errors import UserError
 from clearhead.files import atomic_write, forget_checksum, record_checksums
 

@@ -14,7 +14,6 @@ a word by its role ("that" begins a relative clause, connects two clauses or poi
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -190,21 +189,17 @@ def labelled_roles(spec: str) -> list[LabelledWords]:
 
 
 def _generated(spec: str) -> Iterator[tuple[LabelledText, LabelledWords]]:
-    named = _parse(spec)
-    return islice(_endless(named.split, named.seed), named.count)
-
-
-def _endless(split: str, seed: int) -> Iterator[tuple[LabelledText, LabelledWords]]:
     from clearhead.data.grammar.bitext import english_text
     from clearhead.data.grammar.splits import choose, read_english, share
     from clearhead.data.grammar.vocabulary import Draw, small
 
-    rng, number = Draw.of(small(), crc32(f"labels {split} {seed}".encode())), 0
-    while True:
+    named, number = _parse(spec), 0
+    rng = Draw.of(small(), crc32(f"labels {named.split} {named.seed}".encode()))
+    while number < named.count:
         tree = choose(rng)
         words = read_english(tree)
         sentence = english_text(words)
-        if share(sentence) != split:
+        if share(sentence) != named.split:
             continue
         number += 1
         place = f"the grammar, sentence {number}"

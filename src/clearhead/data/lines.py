@@ -43,7 +43,8 @@ def read_lines(path: str | Path) -> Iterator[str]:
                 raw = raw.removeprefix(UTF8_BOM)
                 if not raw:
                     return
-            yield _decode(_without_end(raw), path, number)
+            line = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
+            yield _decode(line, path, number)
 
 
 def too_long(place: str) -> UserError:
@@ -84,12 +85,6 @@ def _plain_or_gzip(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     return path.open("rb")
-
-
-def _without_end(raw: bytes) -> bytes:
-    if raw.endswith(b"\r\n"):
-        return raw[:-2]
-    return raw[:-1] if raw.endswith(b"\n") else raw
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:

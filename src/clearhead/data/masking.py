@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearhead.data.token_stream import BlockBatches, BlockPlan, Ids, PackedCorpus
 
@@ -104,28 +103,16 @@ def between_special_tokens(ids: Ids, frame: Frame) -> Ids:
     return framed
 
 
-Ints = NDArray[np.int64]
-VISIBLE = -1
-"""The label of a token that is not to be predicted."""
-
-
-class Hidden(NamedTuple):
-    """Ids with spans hidden, and what stood there (`VISIBLE` elsewhere); both (batch, seq_len)."""
-
-    ids: Ints
-    labels: Ints
-
-
 class Spans(NamedTuple):
     """What is hidden: a share of all tokens that are not special, `length` in a row."""
 
     share: float
     length: int
     mask_id: int
-    ordinary: Ints  # ids of the tokens that are not special
+    ordinary: Ids  # ids of the tokens that are not special
 
 
-def hide_spans(ids: Ints, spans: Spans, *seeds: int) -> Hidden:
+def hide_spans(ids: Ids, spans: Spans, *seeds: int) -> Masked:
     """Hide spans; the same seeds hide the same tokens.
 
     Of the spans 80 % become mask tokens, 10 % random tokens and 10 % stay. The draw is of whole
@@ -151,4 +138,4 @@ def hide_spans(ids: Ints, spans: Spans, *seeds: int) -> Hidden:
     chosen = ~np.isnan(draw) & can_hide
     others = rng.choice(spans.ordinary, size=ids.shape)
     hidden = np.where(draw < AS_MASK, spans.mask_id, np.where(draw < AS_ANOTHER, others, ids))
-    return Hidden(np.where(chosen, hidden, ids), np.where(chosen, ids, VISIBLE))
+    return Masked(np.where(chosen, hidden, ids), np.where(chosen, ids, IGNORED))

@@ -114,23 +114,27 @@ def _no_pair(name: str, detail: str = "") -> UserError:
     )
 
 
-class JsonlPairs(Pairs):
+class FilePairs(Pairs):
+    """The pairs of one file; the languages matter where the file names them."""
+
+    def __init__(self, path: Path, source_lang: str = "en", target_lang: str = "fr") -> None:
+        self.path, self.name = path, str(path)
+        self.languages = (source_lang, target_lang)
+
+
+class JsonlPairs(FilePairs):
     """One JSON object a line, in one of the forms of `pair_from_record`; blank lines are skipped.
 
     Raises:
         UserError: while iterating, for a line that is not such an object.
     """
 
-    def __init__(self, path: Path, source_lang: str = "en", target_lang: str = "fr") -> None:
-        self.path, self.name = path, str(path)
-        self.source_lang, self.target_lang = source_lang, target_lang
-
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         for line in self.numbered(read_lines(self.path)):
             if not is_blank(line):
                 location = self.location
                 record = parse_json(line, location)
-                yield pair_from_record(record, location, self.source_lang, self.target_lang)
+                yield pair_from_record(record, location, *self.languages)
 
 
 def parse_json(line: str, location: str) -> object:
@@ -191,7 +195,7 @@ def _text(value: object, key: str, location: str) -> str:
     return one_line(value)
 
 
-class TsvPairs(Pairs):
+class TsvPairs(FilePairs):
     """`source TAB target`, or `source TAB target TAB attribution`, one pair a line.
 
     Tatoeba and ManyThings have this form. Blank lines are skipped.
@@ -199,9 +203,6 @@ class TsvPairs(Pairs):
     Raises:
         UserError: while iterating, for a line with another number of columns.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, str(path)
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         for line in self.numbered(read_lines(self.path)):

@@ -31,15 +31,10 @@ _VOWELS = [*_OPEN * 8, "y", "ai", "au", "ea", "ee", "ei", "ia", "ie", "io", "oo"
 _FIRST_VOWELS = [vowel for vowel in _VOWELS if vowel != "y"]  # d'Yves, de Yasmine
 _ENDS = ("ck", "d", "l", "ll", "m", "n", "nd", "ng", "nn", "r", "rd", "rk", "rt", "s", "ss", "st")
 _CODAS = [*[""] * 24, *_ENDS, "t", "tz", "x", "z"]
-_ACCENTED = {"a": "áàâäãåą", "e": "éèêëęě", "i": "íîïı", "o": "óôöõøő", "u": "úùûüů"} | {
-    "c": "çćč",
-    "l": "ł",
-    "n": "ñń",
-    "r": "ř",
-    "s": "śšş",
-    "y": "ý",
-    "z": "żž",
-}
+_ACCENTED = {
+    "a": "áàâäãåą", "e": "éèêëęě", "i": "íîïı", "o": "óôöõøő", "u": "úùûüů", "c": "çćč",
+    "l": "ł", "n": "ñń", "r": "ř", "s": "śšş", "y": "ý", "z": "żž",
+}  # fmt: skip
 _ACCENT, _HYPHEN, _FOREIGN = 0.12, 0.04, 0.03  # the probability of each in a name
 # The first and last letter of Greek, Cyrillic, Hebrew, Arabic, Devanagari, kana, Han, Hangul.
 _SCRIPTS = ("αω", "ая", "את", "بي", "अह", "あん", "一龠", "가힣")

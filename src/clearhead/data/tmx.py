@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from clearhead.data.lines import one_line, open_binary
-from clearhead.data.pairs import Pair, Pairs
+from clearhead.data.pairs import FilePairs, Pair
 from clearhead.errors import UserError
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -15,7 +15,7 @@ DEEPEST = 100  # levels of elements: TMX has seven, and inline codes may be nest
 CODE_TAGS = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
 
-class TmxPairs(Pairs):
+class TmxPairs(FilePairs):
     """The translation units of a TMX file that have both languages.
 
     A language matches the same tag, or else the first with the same primary part: `en` finds
@@ -26,10 +26,6 @@ class TmxPairs(Pairs):
     """
 
     unit = "translation unit"
-
-    def __init__(self, path: Path, source_lang: str = "en", target_lang: str = "fr") -> None:
-        self.path, self.name = path, str(path)
-        self.languages = (source_lang, target_lang)
 
     def rows(self) -> Iterator[Pair]:  # noqa: D102 (described by Pairs)
         seen: set[str] = set()

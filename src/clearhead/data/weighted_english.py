@@ -22,11 +22,11 @@ _MANNERS = {"manner": "manner", "quiet": "quiet", "careful": "careful", "well": 
 _TIMES = {"base": "", "past": "past", "ing": "present", "s": "habitual", "plain": "habitual"}
 
 
-class Clauses:
+class Clauses(Phrases):
     """Adds the rules of whole sentences to those of their phrases."""
 
-    def __init__(self, phrases: Phrases) -> None:
-        self.phrases, self.rules = phrases, phrases.rules
+    def __init__(self) -> None:
+        super().__init__()
         for slot, when in (("time", "past"), ("time", "future"), ("time", "present"),
                            ("time", "habitual"), ("frequency", "habitual")):  # fmt: skip
             for row in adverbials():
@@ -41,17 +41,14 @@ class Clauses:
             self._being(adjective)
         self._existing()
 
-    def _add(self, symbol: str, weight: float, *side: str) -> None:
-        self.rules[symbol].append((weight, side))
-
     def _doing(self, tags: Tags, rows: list[Verb]) -> None:
         """Statements and questions with these subjects and their verbs, in each form."""
         for number, share in (("I", 9), (ONE, 61), (MANY, 30)):
             person, plural = _PERSONS[number]
             human = number != "I" or "human" in tags
-            if not human or (number == MANY and not self.phrases.has(tags, MANY)):
+            if not human or (number == MANY and not self.has(tags, MANY)):
                 continue
-            subject, weight = self.phrases.subject(tags, number), len(rows) * share / 100
+            subject, weight = self.subject(tags, number), len(rows) * share / 100
             now, was = be("present", person, plural), ("does" if number == ONE else "do")
             simple = self._verbs(tags, rows, "s" if number == ONE else "plain")
             base = {time: self._verbs(tags, rows, "base", time) for time in ("future", "past", "")}
@@ -91,7 +88,7 @@ class Clauses:
                 if not (form == "ing" and {"state", "see"} & verb.features):
                     head, *particles = verb.english
                     words = [_FORMS[form](head), *particles]
-                    words += [self.phrases.object(verb.objects)] if verb.frame == "object" else []
+                    words += [self.object(verb.objects)] if verb.frame == "object" else []
                     self._add(symbol, 5, *words)
                     for weight, more in self._additions(verb, time):
                         self._add(symbol, weight, *words, *more)
@@ -102,7 +99,7 @@ class Clauses:
         if time and "state" not in verb.features:
             found.append((2, (f"<time {time}>",)))
         if "place" in verb.features:
-            found.append((1, (self.phrases.place("animate"),)))
+            found.append((1, (self.place("animate"),)))
         if "company" in verb.features:
             found.append((1, ("with", "<name>")))
         manners = {when for feature, when in _MANNERS.items() if feature in verb.features}
@@ -113,9 +110,9 @@ class Clauses:
         """`The soup is hot.` `Was Alice happy?`"""
         tags = adjective.tags - ({"skilled"} if adjective.position == "before" else set())
         for number, share in ((ONE, 70), (MANY, 30)):
-            if not self.phrases.has(tags, number):
+            if not self.has(tags, number):
                 continue
-            subject = self.phrases.subject(tags, number)
+            subject = self.subject(tags, number)
             for tense, weight in (("present", 2), ("past", 1)):
                 form, words = be(tense, *_PERSONS[number]), adjective.english.split()
                 self._add("<copula>", 7 * share * weight, subject, form, *words, ".")
@@ -126,11 +123,11 @@ class Clauses:
         """`There is a cat in the garden.` `The key is on the table.`"""
         for tags, figure in ((_ANIMATE, "animate"), (frozenset({"pet"}), "animate animal"),
                              (_SMALL, "thing")):  # fmt: skip
-            where = self.phrases.place(figure)
+            where = self.place(figure)
             for number, form, share in ((ONE, "is", 2), (MANY, "are", 1)):
-                what = self.phrases.nouns(tags - _KIN, number, "a")
+                what = self.nouns(tags - _KIN, number, "a")
                 self._add("<there>", 3 * share, "there", form, what, where, ".")
-                subject = self.phrases.nouns(tags, number, "the")
+                subject = self.nouns(tags, number, "the")
                 self._add("<there>", 2 * share, subject, form, where, ".")
 
 
@@ -147,9 +144,7 @@ _FORMS: dict[str, Callable[[str], str]] = {
 @cache
 def english_grammar() -> WeightedGrammar:
     """The rules, built once from the lexicon."""
-    phrases = Phrases()
-    Clauses(phrases)
-    return WeightedGrammar(phrases.rules)
+    return WeightedGrammar(Clauses().rules)
 
 
 class Measured:

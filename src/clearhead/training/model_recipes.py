@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearhead.data.texts import Unit
+from clearhead.data.corpus import Unit
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
 from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
@@ -113,7 +113,7 @@ class TranslationRecipe(Recipe):
 
 
 class LanguageData(Data):
-    """Where the text comes from (`clearhead.data.texts` reads it)."""
+    """Where the text comes from (`clearhead.data.corpus` reads it)."""
 
     train: str = Field(
         "measured:200000",

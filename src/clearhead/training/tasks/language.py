@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
+from clearhead.data.corpus import Share, Texts
 from clearhead.data.masking import MaskedBatches
-from clearhead.data.texts import Share, Texts
 from clearhead.data.token_stream import BlockBatches, PackedCorpus
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
