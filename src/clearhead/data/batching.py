@@ -83,11 +83,7 @@ class BatchPlan:
 
 
 class TokenBatches(ResumableBatches[Batch]):
-    """An endless sequence of batches, epoch after epoch, each pair once in each.
-
-    Raises:
-        UserError: the corpus is empty.
-    """
+    """An endless sequence of batches, each pair once an epoch; a UserError for an empty corpus."""
 
     POSITION = ("epoch", "window", "index")
 

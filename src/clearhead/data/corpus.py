@@ -72,11 +72,7 @@ def open_pairs(spec: str | Path, source_lang: str = "en", target_lang: str = "fr
 
 
 def named_corpora(spec: str) -> list[str]:
-    """The corpora of `a.tsv + b.tmx`; an existing file with " + " in its name is one.
-
-    Raises:
-        UserError: there is no corpus before or after a plus.
-    """
+    """The corpora of `a.tsv + b.tmx`, none empty; an existing file of such a name is one."""
     parts = [spec] if os.path.exists(spec) else [part.strip() for part in spec.split(" + ")]
     if len(parts) > 1 and not all(parts):
         raise UserError(f"{spec!r}: expected a corpus on both sides of '+'")
@@ -164,11 +160,7 @@ class GrammarPairs(Pairs):
 
 
 def parse_grammar(spec: str) -> GrammarPairs:
-    """Read `grammar:SPLIT:COUNT[:SEED]`, for example `grammar:wide:train:20000`.
-
-    Raises:
-        UserError: it has another form.
-    """
+    """Read `grammar:[wide:]SPLIT:COUNT[:SEED]`; a UserError for another form."""
     parts = spec.split(":")[1:]
     grammar = "wide" if parts[0] == "wide" else "small"
     split, *numbers = parts[1:] if grammar == "wide" and parts[1:] else parts

@@ -68,11 +68,7 @@ class Corpus:
 
 
 def find_corpus(name: str) -> Corpus:
-    """The entry of this name.
-
-    Raises:
-        UserError: there is none; the message has the most similar name and all names.
-    """
+    """The entry of this name, or a UserError with the most similar name and all names."""
     if name in CATALOGUE:
         return CATALOGUE[name]
     near = difflib.get_close_matches(name, CATALOGUE, n=1, cutoff=0.4)

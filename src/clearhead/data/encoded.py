@@ -86,11 +86,7 @@ class EncodedCorpus:
 
     @classmethod
     def open(cls, directory: Path) -> "EncodedCorpus":
-        """Open what `build` wrote.
-
-        Raises:
-            UserError: the directory holds no complete corpus, or a damaged one.
-        """
+        """Open what `build` wrote; a UserError if it is not complete or damaged."""
         return open_verified(Path(directory), ("tokens.bin", "index.bin"), cls)
 
     def __len__(self) -> int:
@@ -102,11 +98,7 @@ class EncodedCorpus:
         return records["source"].astype(np.int64), records["target"].astype(np.int64)
 
     def read(self, indices: Ints) -> Rows:
-        """Read pairs by index, in the given order.
-
-        Raises:
-            IndexError: an index outside range(len(self)).
-        """
+        """Read pairs by index, in the given order; an IndexError outside range(len(self))."""
         wanted = np.asarray(indices, dtype=np.int64)
         if wanted.size and not (wanted.min() >= 0 and wanted.max() < self._size):
             raise IndexError(f"indices of pairs are 0 … {self._size - 1}")
@@ -129,11 +121,7 @@ class EncodedCorpus:
         return [(rows.tokens[a:b], rows.tokens[b:c]) for a, b, c in bounds]
 
     def _check_index(self) -> None:
-        """Check that each pair begins where the previous one ends, and the last ends with the file.
-
-        Raises:
-            UserError: the index is damaged.
-        """
+        """Refuse an index in which a pair does not begin where the one before it ends."""
         end = 0
         for start in range(0, self._size, CHECKED):
             records = self._index_of(start, start + CHECKED)
@@ -162,11 +150,7 @@ class EncodedCorpus:
 
 
 def _write(pairs: Iterable[Pair], encode_batch: Encode, directory: Path, max_length: int) -> None:
-    """Write tokens and index, then `meta.json`, without which the directory is no corpus.
-
-    Raises:
-        UserError: the directory cannot be written.
-    """
+    """Write tokens and index, then `meta.json`, without which the directory is no corpus."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "meta.json").unlink(missing_ok=True)

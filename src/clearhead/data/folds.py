@@ -14,11 +14,7 @@ WORD = 4  # letters of the words by which similarity is estimated
 
 
 def stratified(labels: Sequence[str], folds: int, seed: int) -> Ints:
-    """A fold for every record; each fold has each label equally often, within one.
-
-    Raises:
-        UserError: fewer than two folds, or fewer records than folds.
-    """
+    """A fold (of two or more) for every record; each has each label equally often, within one."""
     if not 2 <= folds <= len(labels):
         raise UserError(f"{folds} folds of {len(labels)} records; give 2 to {len(labels)}")
     found = np.zeros(len(labels), dtype=np.int64)
@@ -33,11 +29,7 @@ def stratified(labels: Sequence[str], folds: int, seed: int) -> Ints:
 
 
 def grouped(groups: Ints, folds: int, seed: int) -> Ints:
-    """A fold for every record such that a group is in one fold; the largest groups first.
-
-    Raises:
-        UserError: fewer groups than folds.
-    """
+    """A fold for every record, each group in one; the largest first, and no fewer than folds."""
     names, sizes = np.unique(groups, return_counts=True)
     if len(names) < folds:
         raise UserError(

@@ -34,11 +34,7 @@ def write_cell(genes: Sequence[str], values: Floats) -> str:
 
 
 def read_cell(text: str) -> tuple[list[str], Floats]:
-    """Genes and values of a cell.
-
-    Raises:
-        UserError: the text is no cell.
-    """
+    """Genes and values of a cell, or a UserError for another text."""
     found: dict[str, float] = {}
     for part in text.split():
         name, _, value = part.rpartition(":")
@@ -130,11 +126,7 @@ def _texts(data: Any, wanted: str, usual: Sequence[str], path: str | Path) -> Se
 
 
 def _totals(data: Any, path: str | Path) -> Floats | None:
-    """The counts of each cell over all genes, those not in the file included, if it has them.
-
-    Raises:
-        UserError: a total is no positive number.
-    """
+    """The counts of each cell over all genes, those not in the file included; each above 0."""
     if "n_counts" not in data.obs:
         return None
     try:
@@ -151,11 +143,7 @@ def _totals(data: Any, path: str | Path) -> Floats | None:
 
 
 def checked_genes(names: list[str], path: str | Path) -> list[str]:
-    """The names of genes, each once and without white space.
-
-    Raises:
-        UserError: they are not.
-    """
+    """The names of genes; a UserError unless each occurs once and has no white space."""
     seen: set[str] = set()
     for name in names:
         if len(name.split()) != 1:

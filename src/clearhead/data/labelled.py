@@ -71,11 +71,7 @@ Item = TypeVar("Item", bound=Labelled)
 
 
 def label_set(items: Iterable[Labelled], path: str | Path) -> list[str]:
-    """The labels that occur, sorted: as integers if all are, otherwise alphabetically.
-
-    Raises:
-        UserError: fewer than two occur.
-    """
+    """The labels that occur, two or more, sorted: as integers if all are, otherwise as texts."""
     names = {label for item in items for label in item.labels}
     if len(names) < 2:
         raise UserError(
@@ -87,11 +83,7 @@ def label_set(items: Iterable[Labelled], path: str | Path) -> list[str]:
 
 
 def check_labels(items: Iterable[Labelled], known: Sequence[str]) -> None:
-    """Check that every label is one of the labels of the training data.
-
-    Raises:
-        UserError: one is not; the message has its line and the known labels.
-    """
+    """Refuse a label that training does not have; the message has its line and the known labels."""
     names = set(known)
     for item in items:
         if foreign := [label for label in item.labels if label not in names]:

@@ -73,11 +73,7 @@ def read_labelled_texts(
 
 
 def _not_empty(items: list[Item], path: str | Path) -> list[Item]:
-    """The items.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The items, or a UserError if there are none."""
     if not items:
         raise UserError(f"{path} holds no labelled example; expected one a row")
     return items

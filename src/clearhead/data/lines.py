@@ -99,11 +99,7 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
 
 
 def refuse_utf16(path: str | Path, first: bytes) -> None:
-    """Refuse a file whose first bytes mark it as UTF-16.
-
-    Raises:
-        UserError: they do; the message has the command that converts it.
-    """
+    """Refuse a file that begins as UTF-16 does; the message has the command that converts it."""
     if first.startswith(UTF16_BOMS):
         raise UserError(
             f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "

@@ -44,11 +44,7 @@ class Permutation:
         return self.size
 
     def __call__(self, positions: Ints) -> Ints:
-        """The elements at these positions; the result has the shape of `positions`.
-
-        Raises:
-            IndexError: a position outside range(size).
-        """
+        """The elements at these positions, in their shape; an IndexError outside range(size)."""
         values = np.asarray(positions, dtype=np.int64)
         if values.size and not (values.min() >= 0 and values.max() < self.size):
             raise IndexError(f"positions must be in range({self.size})")

@@ -54,11 +54,7 @@ class Pairs(ABC):
             yield item
 
     def __iter__(self) -> Iterator[Pair]:
-        """Yield the pairs that have both sides.
-
-        Raises:
-            UserError: there is none.
-        """
+        """Yield the pairs that have both sides; a UserError if there is none."""
         self.dropped = 0
         kept, first = False, ""
         for pair in self.rows():
@@ -88,11 +84,7 @@ class JoinedPairs(Pairs):
         return self._current.location
 
     def rows(self) -> Iterator[Pair]:
-        """Yield every pair of every part.
-
-        Raises:
-            UserError: a part is empty.
-        """
+        """Yield every pair of every part; a UserError if a part is empty."""
         for part in self.parts:
             self._current, empty = part, True
             for pair in part.rows():
@@ -138,11 +130,7 @@ class JsonlPairs(FilePairs):
 
 
 def parse_json(line: str, location: str) -> object:
-    """The JSON value of a line.
-
-    Raises:
-        UserError: the line is not JSON.
-    """
+    """The JSON value of a line, or a UserError."""
     try:
         parsed: object = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -100,11 +100,7 @@ def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[R
 
 
 def refuse_what_is_no_file(path: str | Path) -> None:
-    """Say so before the form is told from the name.
-
-    Raises:
-        UserError: the path is a directory, or there is nothing.
-    """
+    """Refuse a directory or a missing file, before its name tells its form."""
     if Path(path).is_dir():
         raise UserError(f"cannot read {path}: it is a directory; give a file in it")
     if not Path(path).exists():
@@ -112,11 +108,7 @@ def refuse_what_is_no_file(path: str | Path) -> None:
 
 
 def labelled(records: Iterable[Record], path: str | Path) -> list[Record]:
-    """All records; each must have a label, and text where there is a column of parts or masks.
-
-    Raises:
-        UserError: one has not.
-    """
+    """All records; each must have a label, and text where there is a column of parts or masks."""
     found = list(records)
     some = any(record.label is not None for record in found)
     for record in found:

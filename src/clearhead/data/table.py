@@ -45,11 +45,7 @@ def read_table(path: str | Path) -> Iterator[Row]:
 
 
 def column(row: Row, name: str) -> Any:
-    """The value of a column in a row.
-
-    Raises:
-        UserError: there is no such column; the message has those that exist.
-    """
+    """The value of a column in a row, or a UserError with the columns that exist."""
     if name not in row.values:
         raise UserError(
             f"{row.place}: there is no column {name!r} among {listed([*map(str, row.values)])}; "

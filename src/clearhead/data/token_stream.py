@@ -87,11 +87,7 @@ class SpanFile:
 def open_verified(
     directory: Path, files: Sequence[str], make: Callable[[Path, dict[str, Any]], Corpus]
 ) -> Corpus:
-    """A corpus made from its directory and meta.json, after their checksums have been compared.
-
-    Raises:
-        UserError: a file is missing or damaged.
-    """
+    """A corpus made from its directory and meta.json; a UserError for missing or damaged files."""
     for name in ("meta.json", *files):
         verify_checksum(directory / name)
     try:
@@ -173,11 +169,7 @@ class PackedCorpus:
 
     @classmethod
     def open(cls, directory: Path) -> "PackedCorpus":
-        """Open what `build` wrote.
-
-        Raises:
-            UserError: the directory holds no complete corpus, or a damaged one.
-        """
+        """Open what `build` wrote; a UserError if it is not complete or damaged."""
         return open_verified(directory, ("tokens.bin",), cls)
 
     def read(self, start: int, count: int) -> Ids:
@@ -229,11 +221,7 @@ class Blocks:
 
 
 class BlockBatches(ResumableBatches[Blocks]):
-    """An endless sequence of batches: each block once an epoch, each epoch in another order.
-
-    Raises:
-        UserError: the token stream is shorter than a block.
-    """
+    """An endless sequence of batches: each block (at least one) once an epoch, in a new order."""
 
     def __init__(self, corpus: PackedCorpus, plan: BlockPlan) -> None:
         _check_size(corpus.tokens - plan.ahead, plan.length)

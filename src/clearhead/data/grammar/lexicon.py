@@ -108,11 +108,7 @@ class Determiner:
 
 @cache
 def table(name: str) -> list[list[str]]:
-    """The rows of one lexicon table, the comment line left out.
-
-    Raises:
-        UserError: a row has more or fewer columns than the comment line names.
-    """
+    """The rows of one table; a UserError for one of more or fewer columns than the first line."""
     return read_table(read(name), f"{name}.tsv")
 
 

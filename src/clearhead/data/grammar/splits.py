@@ -88,11 +88,7 @@ def generate(split: str, seed: int = 0) -> Iterator[GrammarPair]:
 
 
 def check_split(split: str, known: Sequence[str]) -> None:
-    """Whether a grammar has a split of this name.
-
-    Raises:
-        UserError: it has none.
-    """
+    """Refuse the name of a split that a grammar has not."""
     if split not in known:
         raise UserError(f"grammar split {split!r} is unknown; choose one of {', '.join(known)}")
 
@@ -107,11 +103,7 @@ def share(source: str) -> str:
 
 
 def generate_wide(split: str, seed: int = 0) -> Iterator[GrammarPair]:
-    """Endless pairs of one split of the wide grammar, the same for the same seed.
-
-    Raises:
-        UserError: there is no such split, or a file of the lexicon is malformed.
-    """
+    """Endless pairs of one split of the wide grammar, the same for the same seed."""
     check_split(split, WIDE_SPLITS)
     rng = Draw.of(wide(), crc32(f"wide {split} {seed}".encode()))
     while True:

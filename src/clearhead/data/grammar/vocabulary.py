@@ -57,11 +57,7 @@ def small() -> Lexicon:
 
 @cache
 def wide() -> Lexicon:
-    """The small lexicon and the entries of all themes: about 3,900 in all.
-
-    Raises:
-        UserError: a theme's file has a malformed row, or a noun a second time.
-    """
+    """The small lexicon and the entries of all themes: about 3,900, each noun once."""
     found = [row for theme in THEMES for row in rows(theme)]
     check_unique(found)
     kinds = {kind: [row for row in found if row.kind == kind] for kind in FIELDS}

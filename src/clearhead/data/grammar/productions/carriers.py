@@ -194,11 +194,7 @@ class Carried:
 
 @cache
 def carriers() -> tuple[Template, ...]:
-    """Every carrier sentence.
-
-    Raises:
-        UserError: a malformed line, by file and number.
-    """
+    """Every carrier sentence, or a UserError that names a malformed line by file and number."""
     return tuple(
         template for name in CARRIERS for template in parse(read(f"carriers/{name}"), f"{name}.tsv")
     )
