@@ -11,7 +11,8 @@ from functools import cache
 from random import Random
 
 from clearhead.data.grammar.inflection import be, ing, past, third_person
-from clearhead.data.grammar.lexicon import Adjective, Tags, Verb, adjectives, adverbials, verbs
+from clearhead.data.grammar.lexicon import Adjective, Tags, Verb
+from clearhead.data.grammar.vocabulary import small
 from clearhead.data.weighted_grammar import MANY, ONE, Phrases, WeightedGrammar
 
 _PERSONS = {"I": (1, False), ONE: (3, False), MANY: (3, True)}
@@ -29,15 +30,15 @@ class Clauses(Phrases):
         super().__init__()
         for slot, when in (("time", "past"), ("time", "future"), ("time", "present"),
                            ("time", "habitual"), ("frequency", "habitual")):  # fmt: skip
-            for row in adverbials():
+            for row in small().adverbials:
                 if (row.slot, row.when) == (slot, when):
                     self._add(f"<{slot} {when}>", 1, *row.english)
         for kind, weight in (("statement", 66), ("question", 14), ("copula", 12), ("there", 8)):
             self._add("S", weight, f"<{kind}>")
-        acting = [v for v in verbs() if v.frame in ("object", "intransitive")]
+        acting = [v for v in small().verbs if v.frame in ("object", "intransitive")]
         for tags in sorted({v.subjects for v in acting}, key=sorted):
             self._doing(tags, [v for v in acting if v.subjects == tags])
-        for adjective in adjectives():
+        for adjective in small().adjectives:
             self._being(adjective)
         self._existing()
 
@@ -103,7 +104,7 @@ class Clauses(Phrases):
         if "company" in verb.features:
             found.append((1, ("with", "<name>")))
         manners = {when for feature, when in _MANNERS.items() if feature in verb.features}
-        rows = [row for row in adverbials() if row.when in manners]
+        rows = [row for row in small().adverbials if row.when in manners]
         return found + [(0.5, row.english) for row in rows]
 
     def _being(self, adjective: Adjective) -> None:

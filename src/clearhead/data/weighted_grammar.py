@@ -14,7 +14,7 @@ from random import Random
 from clearhead.data.grammar.choose_phrase import NUMBERS, POSSESSIVES, attributes
 from clearhead.data.grammar.english import takes_an
 from clearhead.data.grammar.inflection import english_noun
-from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, names, nouns, prepositions
+from clearhead.data.grammar.lexicon import Adjective, Noun, Tags, names
 from clearhead.data.grammar.vocabulary import adjective_weight, noun_weights, small
 
 Side = tuple[str, ...]
@@ -157,7 +157,7 @@ class Phrases:
         """A place for an `animate`, an `animate animal` or a `thing`."""
         symbol = f"<place {figure}>"
         if symbol not in self.rules:
-            for preposition in prepositions():
+            for preposition in small().prepositions:
                 if preposition.when in figure.split():
                     where = self.nouns(frozenset({preposition.slot}), ONE, "the")
                     self._add(symbol, 1, *preposition.english, where)
@@ -165,7 +165,7 @@ class Phrases:
 
 
 def _fitting(tags: Tags, number: str) -> list[Noun]:
-    found = [noun for noun in nouns() if noun.tags & tags]
+    found = [noun for noun in small().nouns if noun.tags & tags]
     if number == MANY:
         found = [noun for noun in found if not {"mass", "single", "sport"} & noun.tags]
     return found

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 from clearhead.data.grammar import GrammarPair, words
 from clearhead.data.grammar.inflection import french_adjective, french_noun
-from clearhead.data.grammar.lexicon import adjectives, nouns
+from clearhead.data.grammar.vocabulary import small
 
 Pairs = tuple[GrammarPair, ...]
 
@@ -61,14 +61,14 @@ def test_articles_and_adjectives_agree_with_their_noun(everywhere: Pairs) -> Non
 
 def shapes_of_nouns() -> dict[str, set[tuple[bool, bool]]]:
     shapes: dict[str, set[tuple[bool, bool]]] = {}
-    for noun, plural in product(nouns(), (False, True)):
+    for noun, plural in product(small().nouns, (False, True)):
         shapes.setdefault(french_noun(noun, plural), set()).add((noun.feminine, plural))
     return shapes
 
 
 def test_an_adjective_after_its_noun_agrees_with_it(everywhere: Pairs) -> None:
     agreeing: dict[str, set[tuple[bool, bool]]] = {}
-    for adjective, *shape in product(adjectives(), (False, True), (False, True)):
+    for adjective, *shape in product(small().adjectives, (False, True), (False, True)):
         if adjective.position == "after":
             form = french_adjective(adjective, *shape)
             agreeing.setdefault(form, set()).add((shape[0], shape[1]))

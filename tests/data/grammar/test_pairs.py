@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clearhead.data.grammar import GrammarPair, generate, word_spans, words
 from clearhead.data.grammar.english import takes_an
 from clearhead.data.grammar.inflection import english_noun, ing, past, third_person
-from clearhead.data.grammar.lexicon import adjectives, nouns, verbs
+from clearhead.data.grammar.vocabulary import small
 
 Pairs = tuple[GrammarPair, ...]
 
@@ -71,12 +71,12 @@ def test_a_or_an_goes_by_sound(train: Pairs) -> None:
 
 def test_more_than_four_hundred_lemmas_each_often_enough_to_be_learned(train: Pairs) -> None:
     counts = Counter(w for pair in train for w in words(pair.source.lower()))
-    lemmas = {n.english: {n.english, english_noun(n, True)} for n in nouns()}
-    for verb in verbs():
+    lemmas = {n.english: {n.english, english_noun(n, True)} for n in small().nouns}
+    for verb in small().verbs:
         base = verb.english[0]
         forms = {base, past(base), ing(base), third_person(base)}
         lemmas[verb.lemma] = forms if base != "be" else {verb.english[1]}
-    lemmas |= {a.english: {a.english.lower(), *a.comparative.split()} for a in adjectives()}
+    lemmas |= {a.english: {a.english.lower(), *a.comparative.split()} for a in small().adjectives}
     seen = {lemma: sum(counts[form] for form in forms) for lemma, forms in lemmas.items()}
     assert len(lemmas) > 400
     rare = {lemma: count for lemma, count in seen.items() if count < 30}

@@ -18,13 +18,13 @@ from .choose_phrase import (
 )
 from .lexicon import Adverbial, Tags, Verb, determiners, pronouns
 from .syntax import Clause, NounPhrase
+from .themes import GOVERNED
 from .vocabulary import Draw, Lexicon
 
 INDEFINITE = frozenset({"a", "number", "quantity"})
 _BECOMING = frozenset(
     {"rich", "poor", "famous", "serious", "generous", "patient", "strong", "polite", "sad"}
 )
-_GOVERNED = frozenset({"à", "de", "dans", "sur", "avec", "contre", "pour"})
 _TENSES = (("present", "past", "future"), (0.46, 0.76, 1.0))
 _MODALS = ("can", "must", "want", "going")
 _NO_MODAL = frozenset({"fall", "be", "lose", "cough", "forget"})
@@ -50,7 +50,7 @@ def clause(rng: Draw, construction: str, verb: Verb, who: NounPhrase | None = No
         c.direct = _object(rng, c)
     elif verb.frame == "generic":
         c.direct = _generic(rng, verb.objects)
-    elif verb.frame in _GOVERNED:
+    elif verb.frame in GOVERNED:
         c.indirect, c.preposition = _governed(rng, c), verb.frame
     elif verb.frame == "give":
         c.direct = _thing(rng, c, 0.15)

@@ -157,47 +157,6 @@ def read(name: str) -> str:
     return files(__package__).joinpath("lexicon", f"{name}.tsv").read_text(encoding="utf-8")
 
 
-def _tags(cell: str) -> Tags:
-    return frozenset(cell.split())
-
-
-@cache
-def nouns() -> tuple[Noun, ...]:
-    """Every common noun; its own English name is one of its tags."""
-    return tuple(
-        Noun(en, en_plural, fr, fr_plural, gender == "f", _tags(tags) | {en})
-        for en, en_plural, fr, fr_plural, gender, tags in table("nouns")
-    )
-
-
-@cache
-def adjectives() -> tuple[Adjective, ...]:
-    """Every adjective."""
-    return tuple(
-        Adjective(en, fr, feminine, position, vowel, _tags(tags), comparative)
-        for en, fr, feminine, position, vowel, tags, comparative in table("adjectives")
-    )
-
-
-@cache
-def verbs() -> tuple[Verb, ...]:
-    """Every verb frame; a verb with two frames (play) has two."""
-    return tuple(map(_verb, table("verbs")))
-
-
-def _verb(row: list[str]) -> Verb:
-    en, fr, frame, subjects, objects, features = row
-    reflexive = fr.startswith(("se ", "s'"))
-    bare = fr.removeprefix("se ").removeprefix("s'") if reflexive else fr
-    tags = map(_tags, (subjects, objects, features))
-    return Verb(tuple(en.split()), tuple(bare.split()), reflexive, frame, *tags)
-
-
-def adverbial(en: str, fr: str, links: str, slot: str, when: str) -> Adverbial:
-    """An adverbial from its five cells; links are written `0-0 1-2`."""
-    return Adverbial(tuple(en.split()), tuple(fr.split()), read_links(links), slot, when)
-
-
 def read_links(text: str) -> Links:
     """`0-0 1-2` as pairs of indices, English before French."""
     return tuple((int(s), int(t)) for s, t in (link.split("-") for link in text.split()))
@@ -225,18 +184,6 @@ def _pronoun(row: list[str]) -> Pronoun:
 def names() -> tuple[tuple[str, bool], ...]:
     """First names with whether they are a woman's."""
     return tuple((name, gender == "f") for name, gender in table("names"))
-
-
-@cache
-def adverbials() -> tuple[Adverbial, ...]:
-    """Adverbs and time phrases."""
-    return tuple(adverbial(*row) for row in table("adverbials"))
-
-
-@cache
-def prepositions() -> tuple[Adverbial, ...]:
-    """Prepositions; `slot` is what stands behind them, `when` what can be found there."""
-    return tuple(adverbial(*row) for row in table("prepositions"))
 
 
 class City(NamedTuple):

@@ -14,14 +14,7 @@ from . import bitext, complex_sentences, english, french, statements
 from .bitext import GrammarPair, Word, english_text
 from .lexicon import determiners
 from .productions.carriers import carry
-from .syntax import (
-    HELD_OUT_CONSTRUCTIONS,
-    HELD_OUT_WORDS,
-    Clause,
-    clauses,
-    describe,
-    phrases,
-)
+from .syntax import Clause, clauses, describe, held_out_split, phrases
 from .vocabulary import Draw, small, wide
 
 SPLITS = ("train", "dev", "test", "held_out_words", "held_out_constructions", "long")
@@ -143,11 +136,7 @@ def _in_split(split: str, tree: Clause, values: frozenset[str]) -> Iterator[Gram
     if not by_text and any(map(is_held_out, values)):
         return  # held out for two reasons: it fits no split
     phenomena, meetings = describe(tree)
-    kind = "long" if split == "long" else ""
-    if any(together <= phenomena for together in HELD_OUT_CONSTRUCTIONS):
-        kind = "held_out_constructions"
-    elif not HELD_OUT_WORDS.isdisjoint(meetings):
-        kind = "held_out_words"
+    kind = held_out_split(phenomena, meetings) or ("long" if split == "long" else "")
     if kind == ("" if by_text else split):
         pair = write(tree, source, phenomena)
         lengths = [index + 1 for index in pair.alignment[-1]]  # of the final marks

@@ -222,3 +222,10 @@ HELD_OUT_CONSTRUCTIONS: tuple[frozenset[str], ...] = (
     frozenset({"comparison", "negation"}),
     frozenset({"double_pronoun"}),
 )
+
+
+def held_out_split(phenomena: set[str], meetings: set[Feature]) -> str:
+    """The split for which training leaves out a tree that shows these; empty if it does not."""
+    if any(together <= phenomena for together in HELD_OUT_CONSTRUCTIONS):
+        return "held_out_constructions"
+    return "" if HELD_OUT_WORDS.isdisjoint(meetings) else "held_out_words"

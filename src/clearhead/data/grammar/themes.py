@@ -1,4 +1,4 @@
-"""The wide lexicon's files, one for each theme, and the words that their rows describe.
+"""The lexicon's files, the small lexicon's and one for each theme, and the words of their rows.
 
 Each row of `lexicon/themes/THEME.tsv` is `kind TAB english TAB french TAB form TAB tags TAB
 fields`; the folder's README.md lists what each kind has in these columns. An error names its
@@ -15,6 +15,7 @@ from clearhead.errors import UserError
 from .bitext import words
 from .lexicon import Adjective, Adverbial, Links, Noun, Verb, numbered_lines, read, read_links
 
+CORE = "core"  # the small lexicon
 THEMES = (
     "machine_learning", "software", "science", "biology", "medicine", "body", "people", "home",
     "tools", "clothes", "school", "office", "travel", "shopping", "food", "weather", "nature",
@@ -33,7 +34,7 @@ _WITH_OBJECT = GOVERNED | {"object", "generic", "give"}
 FORMS = {
     "noun": frozenset({"m", "f"}),
     "adjective": frozenset({"before", "after", "predicate"}),
-    "verb": _WITH_OBJECT | {"intransitive", "idiom", "that", "whether"},
+    "verb": _WITH_OBJECT | {"intransitive", "become", "idiom", "that", "whether"},
     "adverbial": frozenset({"frequency", "degree", "manner", "place", "time"}),
     "preposition": frozenset({""}),
 }
@@ -68,7 +69,7 @@ def parse(text: str, name: str) -> Iterator[Row]:
         UserError: an unknown theme, kind, form or field, a missing column, or text not in NFC.
     """
     first = text.partition("\n")[0]
-    if not first.startswith(_HEADER) or first.removeprefix(_HEADER) not in THEMES:
+    if not first.startswith(_HEADER) or first.removeprefix(_HEADER) not in (CORE, *THEMES):
         raise UserError(
             f"{name}:1: expected '{_HEADER}THEME', the theme one of {', '.join(THEMES)}; "
             f"found {first!r}"
@@ -158,12 +159,12 @@ def adverbial(row: Row) -> Adverbial:
 
 
 def prepositions(row: Row) -> tuple[Adverbial, ...]:
-    """One preposition for each tag before `>` (what stands behind it) and each figure after it."""
+    """One for each tag before `>` (what stands behind it) and each after it (what is there)."""
     grounds, _, figures = row.tags.partition(">")
     links = _links(row, _everything(row))
     return tuple(
         Adverbial(*_sides(row), links, ground, figure)
-        for ground, figure in product(grounds.split(), figures.split())
+        for ground, figure in product(grounds.split() or [""], figures.split() or [""])
     )
 
 

@@ -13,21 +13,8 @@ from random import Random
 from clearhead.errors import UserError
 
 from . import themes
-from .lexicon import (
-    Adjective,
-    Adverbial,
-    Noun,
-    Tags,
-    Verb,
-    adjectives,
-    adverbials,
-    first_names,
-    names,
-    nouns,
-    prepositions,
-    verbs,
-)
-from .themes import FIELDS, THEMES, Row, rows
+from .lexicon import Adjective, Adverbial, Noun, Tags, Verb, first_names, names
+from .themes import THEMES, Row, rows
 
 _ROUNDS = 25
 _STEP = 0.6  # damped: a noun with one verb only can never reach the mean
@@ -52,7 +39,7 @@ class Lexicon:
 @cache
 def small() -> Lexicon:
     """About 450 lemmas: the lexicon of the `first_light` recipe and of the lessons."""
-    return Lexicon(nouns(), adjectives(), verbs(), adverbials(), prepositions(), names())
+    return _lexicon(themes.rows(themes.CORE), names())
 
 
 @cache
@@ -60,15 +47,26 @@ def wide() -> Lexicon:
     """The small lexicon and the entries of all themes: about 3,900, each noun once."""
     found = [row for theme in THEMES for row in rows(theme)]
     check_unique(found)
-    kinds = {kind: [row for row in found if row.kind == kind] for kind in FIELDS}
+    core, more = small(), _lexicon(found, first_names())
     return Lexicon(
-        (*map(_by_name, nouns()), *map(themes.noun, kinds["noun"])),
-        (*adjectives(), *map(themes.adjective, kinds["adjective"])),
-        _explicit((*verbs(), *map(themes.verb, kinds["verb"]))),
-        (*adverbials(), *map(themes.adverbial, kinds["adverbial"])),
-        (*prepositions(), *(p for row in kinds["preposition"] for p in themes.prepositions(row))),
-        (*names(), *first_names()),
+        core.nouns + more.nouns,
+        core.adjectives + more.adjectives,
+        _explicit(core.verbs + more.verbs),
+        core.adverbials + more.adverbials,
+        core.prepositions + more.prepositions,
+        core.names + more.names,
         spread=6.0,
+    )
+
+
+def _lexicon(found: list[Row], names: tuple[tuple[str, bool], ...]) -> Lexicon:
+    return Lexicon(
+        tuple(themes.noun(row) for row in found if row.kind == "noun"),
+        tuple(themes.adjective(row) for row in found if row.kind == "adjective"),
+        tuple(themes.verb(row) for row in found if row.kind == "verb"),
+        tuple(themes.adverbial(row) for row in found if row.kind == "adverbial"),
+        tuple(p for row in found if row.kind == "preposition" for p in themes.prepositions(row)),
+        names,
     )
 
 
@@ -86,13 +84,9 @@ def _explicit(found: tuple[Verb, ...]) -> tuple[Verb, ...]:
     )
 
 
-def _by_name(noun: Noun) -> Noun:
-    return replace(noun, tags=noun.tags | {themes.name_tag(noun.english)})
-
-
 def check_unique(found: list[Row]) -> None:
     """Check that no English noun occurs twice: it has one French noun and one gender."""
-    seen = {noun.english: "nouns.tsv" for noun in nouns()}
+    seen = {noun.english: "core.tsv" for noun in small().nouns}
     for row in found:
         if row.kind == "noun" and seen.setdefault(row.english, row.where) != row.where:
             raise UserError(
