@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.data.encoded import EncodedCorpus, Ints, Rows
+from clearhead.data.encoded import EncodedCorpus, Ids, Ints, Rows
 from clearhead.data.ordering import Permutation, ResumableBatches, by_length, cut_by_tokens
 from clearhead.errors import UserError
 
@@ -34,25 +34,6 @@ class Batch:
     epoch: int
     window: int
     index: int
-
-
-def pad_rows(rows: Rows, chosen: Ints, pad_id: int, eos_id: int) -> tuple[Ints, Ints]:
-    """Source and target ids of the chosen rows, each (batch, longest + 1) with EOS and padding."""
-    starts, sources = rows.starts[chosen], rows.source_lengths[chosen]
-    targets = rows.target_lengths[chosen]
-    return (
-        _padded(rows, starts, sources, pad_id, eos_id),
-        _padded(rows, starts + sources, targets, pad_id, eos_id),
-    )
-
-
-def _padded(rows: Rows, starts: Ints, lengths: Ints, pad_id: int, eos_id: int) -> Ints:
-    columns = np.arange(int(lengths.max()) + 1)
-    where = np.minimum(starts[:, None] + columns, len(rows.tokens) - 1)
-    ids: Ints = rows.tokens[where].astype(np.int64)
-    ids[columns > lengths[:, None]] = pad_id
-    ids[np.arange(len(lengths)), lengths] = eos_id
-    return ids
 
 
 @dataclass(frozen=True)
@@ -109,16 +90,17 @@ class TokenBatches(ResumableBatches[Batch]):
         if self._rows is None:
             self._rows = self._load_window()
         chosen = self._batches[self.index]
-        source, target = pad_rows(self._rows, chosen, self.plan.pad_id, self.plan.eos_id)
+        starts, sources = self._rows.starts[chosen], self._rows.source_lengths[chosen]
+        targets = self._rows.target_lengths[chosen]
         batch = Batch(
-            source=source,
-            target=target,
-            indices=self._indices[chosen],
-            source_tokens=int(self._rows.source_lengths[chosen].sum()) + len(chosen),
-            target_tokens=int(self._rows.target_lengths[chosen].sum()) + len(chosen),
-            epoch=self.epoch,
-            window=self.window,
-            index=self.index,
+            _padded(self._rows.tokens, starts, sources, self.plan),
+            _padded(self._rows.tokens, starts + sources, targets, self.plan),
+            self._indices[chosen],
+            int(sources.sum()) + len(chosen),
+            int(targets.sum()) + len(chosen),
+            self.epoch,
+            self.window,
+            self.index,
         )
         self._filled += batch.source_tokens + batch.target_tokens
         self._total += batch.source.size + batch.target.size
@@ -127,12 +109,11 @@ class TokenBatches(ResumableBatches[Batch]):
 
     def _settings(self) -> dict[str, int]:
         plan = self.plan
-        most = plan.max_pairs or 0
         return {
             "seed": plan.seed,
             "max_tokens": plan.max_tokens,
             "window_pairs": plan.window,
-            "max_pairs": most,
+            "max_pairs": plan.max_pairs or 0,
             "pairs": len(self.corpus),
             "digest": int(self.corpus.digest[:15], 16),
         }
@@ -163,3 +144,13 @@ class TokenBatches(ResumableBatches[Batch]):
         shuffle = Permutation(len(cuts), plan.seed, self.epoch, self.window)
         self._batches = [order[cuts[i]] for i in shuffle(np.arange(len(cuts))).tolist()]
         return rows
+
+
+def _padded(tokens: Ids, starts: Ints, lengths: Ints, plan: BatchPlan) -> Ints:
+    """Rows of tokens, (batch, longest + 1), with EOS and padding."""
+    columns = np.arange(int(lengths.max()) + 1)
+    where = np.minimum(starts[:, None] + columns, len(tokens) - 1)
+    ids: Ints = tokens[where].astype(np.int64)
+    ids[columns > lengths[:, None]] = plan.pad_id
+    ids[np.arange(len(lengths)), lengths] = plan.eos_id
+    return ids
