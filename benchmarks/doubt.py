@@ -13,9 +13,12 @@ after each training of the shipped model; scores of different models are not com
 """
 
 import argparse
+import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.first_sentences import DATA, read_sentences, score
@@ -23,12 +26,74 @@ from clearhead import Translator
 from clearhead.compare.timing import describe_machine
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
+from clearhead.files import atomic_write
 from clearhead.translation import Translation
-from clearhead.translation.doubt.threshold import Judged, Marks, best_threshold, save_threshold
-from clearhead.translation.loading import find_model
+from clearhead.translation.loading import THRESHOLD_FILE, find_model
 
 THRESHOLDS = [-0.1 - 0.05 * step for step in range(15)]
 NEVER = -math.inf
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A translation: its score per token, whether anything else marks it, whether it is right."""
+
+    per_token: float
+    marked_anyway: bool
+    correct: bool
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks that one threshold gives; a mark on a wrong translation is a hit."""
+
+    threshold: float
+    marked: int
+    hits: int
+    wrong: int
+
+    @classmethod
+    def at(cls, threshold: float, translations: Iterable[Judged]) -> "Marks":
+        """The marks on these translations."""
+        all_of_them = list(translations)
+        marked = [t for t in all_of_them if t.marked_anyway or t.per_token < threshold]
+        hits = sum(not t.correct for t in marked)
+        return cls(threshold, len(marked), hits, sum(not t.correct for t in all_of_them))
+
+    @property
+    def precision(self) -> float:
+        """The share of the marks that are on wrong translations; 1 without any mark."""
+        return self.hits / self.marked if self.marked else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the wrong translations that are marked; 1 if none is wrong."""
+        return self.hits / self.wrong if self.wrong else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.hits / (self.marked + self.wrong) if self.wrong else 0.0
+
+
+def best_threshold(translations: Sequence[Judged]) -> float:
+    """The threshold with the highest F1; it lies halfway between two neighbouring scores.
+
+    Among equals the lowest, which marks least. Without a wrong translation nothing can be
+    measured, and the threshold is minus infinity.
+    """
+    if all(t.correct for t in translations):
+        return -math.inf
+    scores = sorted({t.per_token for t in translations})
+    middles = [(low + high) / 2 for low, high in pairwise(scores)]
+    candidates = [scores[0] - 1.0, *middles, scores[-1] + 1.0]
+    return max(candidates, key=lambda threshold: Marks.at(threshold, translations).f1)
+
+
+def save_threshold(directory: Path, threshold: float, measured: str) -> None:
+    """Write `doubt.json`; `measured` says on which sentences."""
+    values = {"threshold": threshold, "measured": measured}
+    atomic_write(directory / THRESHOLD_FILE, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
 def judge(

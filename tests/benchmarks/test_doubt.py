@@ -6,15 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import doubt
+from benchmarks.doubt import Marks, best_threshold, save_threshold
 from benchmarks.first_sentences import DATA
 from clearhead.translation import Translator
-from clearhead.translation.doubt.threshold import (
-    Marks,
-    best_threshold,
-    load_threshold,
-    save_threshold,
-)
-from clearhead.translation.loading import SHIPPED
+from clearhead.translation.loading import SHIPPED, load_threshold
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:

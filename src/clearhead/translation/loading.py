@@ -3,6 +3,8 @@
 Torch is imported only where it is needed: the native engine is loaded without it.
 """
 
+import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from clearhead.decoding.choice import Request, log_native, log_readable
 from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError
+from clearhead.files import verify_checksum
 from clearhead.models.weight_files import best_of_run, refuse_pickles
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import read_json
@@ -28,6 +31,10 @@ OTHERS = {
     "esm": "`clearhead fill-mask`, `embed` or `classify`",
     "gpt2": "`clearhead generate`",
 }
+# Scores of different models are not comparable: a model that was trained longer or with less label
+# smoothing is more certain of everything. So each model directory has its own threshold.
+THRESHOLD_FILE = "doubt.json"
+DEFAULT_THRESHOLD = -0.5  # nats per token: the geometric mean of their probabilities is 0.61
 SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"
 
 
@@ -64,6 +71,27 @@ def find_model(path: str | Path | None) -> Path:
         f"{directory} holds no config.json; expected a model directory (config.json, "
         "model.safetensors, tokenizer.json) or a run directory of clearhead train"
     )
+
+
+def load_threshold(directory: Path) -> float:
+    """The score below which a model's translation is doubtful, or the default.
+
+    Raises:
+        UserError: `doubt.json` holds no finite number "threshold".
+    """
+    path = directory / THRESHOLD_FILE
+    if not path.exists():
+        return DEFAULT_THRESHOLD
+    repair = "measure it with benchmarks/doubt.py --write, or delete the file"
+    verify_checksum(path)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not a JSON file ({error}); {repair}") from error
+    found = values.get("threshold") if isinstance(values, dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise UserError(f'{path} holds no number "threshold"; {repair}')
+    return float(found)
 
 
 @dataclass(frozen=True)

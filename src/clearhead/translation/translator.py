@@ -12,13 +12,14 @@ from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json
-from clearhead.translation.doubt.threshold import DEFAULT_THRESHOLD, load_threshold
 from clearhead.translation.loading import (
+    DEFAULT_THRESHOLD,
     SHIPPED,
     Loaded,
     engine_for,
     find_model,
     load_engine,
+    load_threshold,
 )
 from clearhead.translation.result import (
     BLANK,

@@ -7,16 +7,10 @@ from random import Random
 
 import pytest
 
+from benchmarks.doubt import Judged, Marks, best_threshold, save_threshold
 from clearhead.errors import UserError
 from clearhead.translation import Translator
-from clearhead.translation.doubt.threshold import (
-    DEFAULT_THRESHOLD,
-    Judged,
-    Marks,
-    best_threshold,
-    load_threshold,
-    save_threshold,
-)
+from clearhead.translation.loading import DEFAULT_THRESHOLD, load_threshold
 from tests.translation.tiny import save
 
 
