@@ -93,7 +93,8 @@ def best_threshold(translations: Sequence[Judged]) -> float:
 def save_threshold(directory: Path, threshold: float, measured: str) -> None:
     """Write `doubt.json`; `measured` says on which sentences."""
     values = {"threshold": threshold, "measured": measured}
-    atomic_write(directory / THRESHOLD_FILE, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(values, indent=2, ensure_ascii=False)
+    atomic_write(directory / THRESHOLD_FILE, text + "\n")
 
 
 def judge(

@@ -17,7 +17,6 @@ from pathlib import Path
 import torch
 
 from clearhead.compare.timing import describe_machine
-from clearhead.evaluation.labelled import LabelEvaluation, evaluate_labelled
 from clearhead.pretrained import load, save_pretrained
 from clearhead.training.recipe_file import load_recipe
 from clearhead.training.session import start
@@ -39,7 +38,7 @@ class Outcome:
     learned: int
     added: int
     seconds: float
-    evaluation: LabelEvaluation
+    scores: dict[str, float]
 
 
 def main() -> None:
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace, task: str, name: str, place: Path) -> Out
     changes = [
         f"model.path={base}",
         f"data.train=grammar:train:{arguments.labels}",
-        "data.dev=grammar:dev:100",
+        f"data.dev=grammar:test:{arguments.test}",
         f"tune.method={how}",
         f"optimizer.peak_lr={rate}",
         f"optimizer.warmup={max(1, arguments.steps // 20)}",
@@ -86,12 +85,12 @@ def run(arguments: argparse.Namespace, task: str, name: str, place: Path) -> Out
     session.train()
     seconds = time.perf_counter() - began
     learned = session.trainer.optimizer.master.numel()
-    best = place / "last"  # all the same number of steps: no choice by the dev sentences
-    adapter = best / "adapter" / "adapter_model.safetensors"
-    kept = adapter if adapter.exists() else best / "model.safetensors"
+    last = place / "last"
+    adapter = last / "adapter" / "adapter_model.safetensors"
+    kept = adapter if adapter.exists() else last / "model.safetensors"
     added = learned * 4 if how == "frozen" else kept.stat().st_size
-    evaluation = evaluate_labelled(best, f"grammar:test:{arguments.test}")
-    return Outcome(learned, added, seconds, evaluation)
+    # Of the last step, and all have the same number of steps: nothing was chosen by these scores.
+    return Outcome(learned, added, seconds, session.progress.dev)
 
 
 def forget(model: Path, directory: Path) -> None:
@@ -103,10 +102,10 @@ def forget(model: Path, directory: Path) -> None:
 
 
 def row(name: str, outcome: Outcome) -> str:
-    found = outcome.evaluation.confusion
+    found = outcome.scores
     return (
         f"| {name} | {outcome.learned:,} | {outcome.added / 1e6:.2f} MB | {outcome.seconds:.0f} | "
-        f"{100 * found.accuracy:.1f} % | {100 * found.macro_f1:.1f} % |"
+        f"{100 * found['accuracy']:.1f} % | {100 * found['macro_f1']:.1f} % |"
     )
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from clearhead.training.tasks import finetuning_model as models
 from clearhead.training.tasks.labelled_examples import (
     Examples,
     load_examples,
+    read_examples,
     save_examples,
     shortened,
     warn_of_unknown_tokens,
@@ -61,6 +63,7 @@ class FineTuning(ABC):
     ) -> None:
         self.recipe, self.settings, self.base = recipe, settings, run.root / "base"
         self.examples = self._prepare(run)
+        self.index = {label: number for number, label in enumerate(self.examples.labels)}
         model, self.tokenizer = load(self.base)
         self.refuse(recipe, self.examples.labels, self.tokenizer)
         self.model = models.select_parameters(model, recipe.tune)
@@ -76,7 +79,7 @@ class FineTuning(ABC):
     @classmethod
     def check(cls, recipe: Any) -> None:
         """Refuse files and models that cannot be used, or not together."""
-        labels = cls.read(recipe).labels
+        labels = cls._read(recipe).labels
         model, tokenizer = models.with_new_head(recipe.model, cls.head, labels)
         cls.refuse(recipe, labels, tokenizer)
         models.select_parameters(model, recipe.tune)
@@ -88,15 +91,19 @@ class FineTuning(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, recipe: Any) -> Examples[Any]:
-        """The recipe's examples."""
+    def read_file(cls, data: Any, spec: str) -> list[Any]:
+        """The examples of one of the recipe's files."""
+
+    @classmethod
+    def _read(cls, recipe: Any) -> Examples[Any]:
+        return read_examples(recipe.data, recipe.run.seed, partial(cls.read_file, recipe.data))
 
     @abstractmethod
     def encode(self, items: Sequence[Any]) -> list[Example]:
         """Ids and targets."""
 
     @abstractmethod
-    def sample(self, item: Any, example: Example, predicted: list[str]) -> str:
+    def sample(self, item: Any, predicted: list[str]) -> str:
         """A validation example with its predicted labels, for the log."""
 
     @property
@@ -116,17 +123,14 @@ class FineTuning(ABC):
 
     def losses(self, model: Any, batch: LabelledBatch) -> Losses:
         """Cross-entropy of every label that counts, smoothed and weighted as the recipe says."""
-        multiple, longest = self.settings.length_multiple, self.longest
-        if batch.targets.ndim == 2:
-            targets = pad_to_multiple(batch.targets, multiple, longest, NOTHING)
-            batch = batch._replace(targets=targets)
-        if batch.segments is not None:
-            segments = pad_to_multiple(batch.segments, multiple, longest, 0)
-            batch = batch._replace(segments=segments)
-        ids = pad_to_multiple(batch.ids, multiple, longest, model.config.pad_id)
-        scores = models.head_scores(model, self.head, batch._replace(ids=ids))
+        pad = partial(pad_to_multiple, multiple=self.settings.length_multiple, longest=self.longest)
+        ids, segments, targets = batch
+        ids = pad(ids, pad_id=model.config.pad_id)
+        segments = None if segments is None else pad(segments, pad_id=0)
+        targets = pad(targets, pad_id=NOTHING) if targets.ndim == 2 else targets
+        scores = models.head_scores(model, self.head, LabelledBatch(ids, segments, targets))
         scores = scores.flatten(0, -2).float()
-        labels = torch.from_numpy(batch.targets).flatten().to(scores.device)
+        labels = torch.from_numpy(targets).flatten().to(scores.device)
         plain = F.cross_entropy(scores, labels, ignore_index=NOTHING, reduction="sum")
         weights = None if self.weights is None else self.weights.to(scores.device)
         smoothed = F.cross_entropy(
@@ -145,7 +149,7 @@ class FineTuning(ABC):
             shown.append("\n".join([*confusion.table(), confusion.summary()]))
         for index in models.wrong_examples(self.dev, predicted)[:samples]:
             named = [labels[i] for i in predicted[index].tolist()]
-            shown.append(self.sample(self.examples.dev[index], self.dev[index], named))
+            shown.append(self.sample(self.examples.dev[index], named))
         scores = confusion.metrics() | self.more_scores(predicted)
         return ValidationResult(loss, len(self.dev), scores, shown)
 
@@ -180,7 +184,7 @@ class FineTuning(ABC):
     def _prepare(self, run: RunDirectory) -> Examples[Any]:
         if run.resumable:
             return load_examples(run, self.item)
-        examples = self.read(self.recipe)
+        examples = self._read(self.recipe)
         save_examples(examples, run)
         model, tokenizer = models.with_new_head(self.recipe.model, self.head, examples.labels)
         models.save_finetuned(model, tokenizer, None, self.base, "")

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -43,13 +43,10 @@ def with_new_head(
         )
     model, tokenizer = load(wanted.path)
     if wanted.dropout is not None:
-        origin = getattr(model, "origin", None)
-        config: Any = replace(
-            cast(Any, model.config), dropout=wanted.dropout, attention_dropout=wanted.dropout
-        )
-        other = cast(Any, type(model)).from_config(config)
+        rates = {"dropout": wanted.dropout, "attention_dropout": wanted.dropout}
+        other = cast(Any, type(model)).from_config(replace(cast(Any, model.config), **rates))
         other.load_state_dict(model.state_dict())
-        other.__dict__["origin"] = origin
+        other.__dict__["origin"] = getattr(model, "origin", None)
         model = other
     return with_head(model, head, labels), tokenizer
 
@@ -94,16 +91,13 @@ def save_finetuned(
     tokenizer.save(directory)
 
 
-class Predictions(NamedTuple):
-    """The predicted label index of every target of each example, and the mean loss."""
-
-    labels: list[Ints]
-    loss: float  # nats per target that counts
-
-
 @torch.inference_mode()
-def predict(model: Any, head: Answer, examples: Sequence[Example]) -> Predictions:
-    """Predict all examples; the model's mode and the random states stay as they were."""
+def predict(model: Any, head: Answer, examples: Sequence[Example]) -> tuple[list[Ints], float]:
+    """The predicted label index of every target of each example, and the mean loss.
+
+    The loss is in nats per target that counts. The model's mode and the random states stay as
+    they were.
+    """
     predicted: list[Ints] = [np.zeros(0, dtype=np.int64)] * len(examples)
     total, counted = 0.0, 0
     with in_eval_mode(model):
@@ -118,7 +112,7 @@ def predict(model: Any, head: Answer, examples: Sequence[Example]) -> Prediction
             best = scores.argmax(-1).numpy()
             for i, row in zip(rows.tolist(), best, strict=True):
                 predicted[i] = np.atleast_1d(row)[: len(examples[i].targets)]
-    return Predictions(predicted, total / max(1, counted))
+    return predicted, total / max(1, counted)
 
 
 def counted_pairs(examples: Sequence[Example], predicted: Sequence[Ints]) -> tuple[Ints, Ints]:
