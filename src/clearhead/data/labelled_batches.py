@@ -44,9 +44,9 @@ def pad(examples: Sequence[Example], pad_id: int) -> LabelledBatch:
     one_each = len(examples[0].targets) == 1 < len(examples[0].ids)
     targets = [example.targets for example in examples]
     return LabelledBatch(
-        _padded([example.ids for example in examples], pad_id),
-        _padded([example.segments or () for example in examples], 0) if pairs else None,
-        np.array(targets, dtype=np.int64)[:, 0] if one_each else _padded(targets, NOTHING),
+        padded([example.ids for example in examples], pad_id),
+        padded([example.segments or () for example in examples], 0) if pairs else None,
+        np.array(targets, dtype=np.int64)[:, 0] if one_each else padded(targets, NOTHING),
     )
 
 
@@ -107,7 +107,8 @@ class LabelledBatches(ResumableBatches[LabelledBatch]):
         return [batches[i] for i in shuffle(np.arange(len(batches))).tolist()]
 
 
-def _padded(rows: Sequence[Sequence[int]], value: int) -> Ints:
+def padded(rows: Sequence[Sequence[int]], value: int) -> Ints:
+    """Rows of ids as one array, (rows, longest); `value` follows the shorter ones."""
     out = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for line, row in zip(out, rows, strict=True):
         line[: len(row)] = row

@@ -124,8 +124,10 @@ def alignment_errors(
         target = words_of_tokens(tokenizer, pair.target)
         gold = link_matrix(pair.sure, pair.alignment, target.shape[1], source.shape[1])
         present = target.any(dim=0)
-        # (layers, h, tgt_len + 1, src_len) -> (layers, h + 1, tgt_len + 1, source words)
-        words = _with_average(weights[..., :-1] @ source)
+        # (layers, h, tgt_len + 1, src_len) -> (layers, h + 1, tgt_len + 1, source words); the
+        # average of all heads is an additional head
+        words = weights[..., :-1] @ source
+        words = torch.cat([words, words.mean(dim=1, keepdim=True)], dim=1)
         counts["input"].add(target.T @ words[..., 1:, :], gold, present)
         counts["output"].add(target.T @ words[..., :-1, :], gold, present)
         best_possible.add(gold, gold, present)
@@ -156,11 +158,6 @@ def _fitting(
             "measure its alignment on shorter ones"
         )
     return fitting
-
-
-def _with_average(weights: Tensor) -> Tensor:
-    """The average of all heads as an additional head."""
-    return torch.cat([weights, weights.mean(dim=1, keepdim=True)], dim=1)
 
 
 def link_matrix(sure: Links, possible: Links, target_words: int, source_words: int) -> Tensor:

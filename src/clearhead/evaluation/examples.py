@@ -2,11 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from clearhead.data import open_pairs
 from clearhead.data.corpus import GrammarPairs, named_corpora
@@ -14,8 +13,6 @@ from clearhead.data.grammar import GRAMMARS, GrammarPair
 from clearhead.data.lines import read_lines
 from clearhead.errors import UserError, counted
 from clearhead.files import atomic_write
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -47,19 +44,15 @@ def read_examples(
     if isinstance(corpus, GrammarPairs):
         generate = GRAMMARS[corpus.grammar]
         count = corpus.count if limit is None else min(corpus.count, limit)
-        generated = _first(generate(corpus.split, corpus.seed), count)
+        generated = list(islice(generate(corpus.split, corpus.seed), count))
         sources, targets = [p.source for p in generated], [p.target for p in generated]
         examples = Examples(sources, targets, generated)
     else:
-        rows = _first(corpus.rows(), limit)
+        rows = list(islice(corpus.rows(), limit))
         examples = Examples([row.source for row in rows], [row.target for row in rows])
     if not len(examples):
         raise UserError(f"{spec} holds no pair of sentences; expected at least one")
     return examples
-
-
-def _first(items: Iterable[Item], count: int | None) -> list[Item]:
-    return list(islice(items, count))
 
 
 def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list[str]:
@@ -68,7 +61,7 @@ def read_hypotheses(path: str | Path, lines: int, limited: bool = False) -> list
     Raises:
         UserError: the file cannot be read, or its number of lines differs from the test set's.
     """
-    found = _first(read_lines(path), lines if limited else None)
+    found = list(islice(read_lines(path), lines if limited else None))
     if len(found) != lines:
         raise UserError(
             f"{path} has {counted(len(found), 'line')} and the test set has {lines}; expected one "

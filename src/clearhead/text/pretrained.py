@@ -1,8 +1,7 @@
 """Loading the tokenizer of a pretrained model from the model's files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from clearhead.errors import UserError
 from clearhead.text.esm_alphabet import EsmAlphabet
@@ -10,36 +9,9 @@ from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.model_files import read_json
 from clearhead.text.sentencepiece_pair import SentencePiecePair
 
-
-class PretrainedTokenizer(Protocol):
-    """The interface of these tokenizers.
-
-    Attributes:
-        special_ids: the ids of the special tokens by role: pad, unk, cls, sep, mask, bos, eos.
-    """
-
-    special_ids: dict[str, int]
-
-    @property
-    def vocab_size(self) -> int:
-        """The number of ids, special tokens included."""
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text, between the special tokens of its model."""
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts."""
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids; special tokens are dropped."""
-
-    def piece(self, token_id: int) -> str:
-        """The token with this id, as the vocabulary spells it."""
-
-    def save(self, directory: str | Path) -> None:
-        """Write the files that `load_tokenizer` and `transformers` read."""
-
-
+# Each has `encode`, `encode_batch`, `decode`, `piece`, `save`, `vocab_size` and `special_ids`: the
+# ids of the special tokens by role (pad, unk, cls, sep, mask, bos, eos).
+PretrainedTokenizer = FastTokenizer | EsmAlphabet | SentencePiecePair
 LOADERS: Mapping[str, Callable[[Path], PretrainedTokenizer]] = {
     "bert": FastTokenizer.wordpiece,
     "gpt2": FastTokenizer.byte_level,

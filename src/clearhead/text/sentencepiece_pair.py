@@ -1,6 +1,6 @@
 """Marian's tokenizer: a SentencePiece model for each language, and one vocabulary for both.
 
-`BothLanguages` is the interface of a translator's tokenizer, to which it is adapted.
+`BothLanguages` are the tokenizers of a translator; `MarianLanguages` adapts Marian's to them.
 """
 
 import json
@@ -8,12 +8,13 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
 from clearhead.text.inputs import without_lone_surrogates
 from clearhead.text.model_files import read_json, special_tokens_of
+from clearhead.text.tokenizer import Tokenizer
 
 SPECIAL_TOKENS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _LANGUAGE = re.compile(r">>[^<]*<<")  # the target language of a multilingual model: ">>fr<< Hello."
@@ -147,43 +148,8 @@ def _read_bytes(path: Path) -> bytes:
         ) from error
 
 
-class BothLanguages(Protocol):
-    """Source text to ids and ids to target text, without special tokens at the ends."""
-
-    @property
-    def vocab_size(self) -> int:
-        """The number of ids of the source, special tokens included."""
-
-    @property
-    def eos_id(self) -> int:
-        """The id of the EOS token."""
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text in the source language."""
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of many texts in the source language."""
-
-    def encode_target(self, text: str) -> list[int]:
-        """Ids of a text in the target language."""
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The target text of these ids; special tokens are dropped."""
-
-    def decode_source(self, ids: Sequence[int]) -> str:
-        """The source text of these ids; special tokens are dropped."""
-
-    def piece(self, token_id: int) -> str:
-        """The token with this id, including a space before it."""
-
-
-def pieces_of(tokenizer: BothLanguages) -> list[str]:
-    """The whole vocabulary, in the order of the ids."""
-    return [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]
-
-
 class MarianLanguages:
-    """A `SentencePiecePair` as a translator uses it.
+    """A `SentencePiecePair` with the interface of `Tokenizer`: no special tokens at the ends.
 
     Raises:
         UserError: each language has its own vocabulary, so that an id has two meanings.
@@ -199,34 +165,43 @@ class MarianLanguages:
 
     @property
     def vocab_size(self) -> int:
-        """As `BothLanguages.vocab_size`."""
+        """The number of ids, special tokens included."""
         return self.pair.vocab_size
 
     @property
     def eos_id(self) -> int:
-        """As `BothLanguages.eos_id`."""
+        """The id of the EOS token."""
         return self.pair.special_ids["eos"]
 
     def encode(self, text: str) -> list[int]:
-        """As `BothLanguages.encode`."""
+        """Ids of a text in the source language."""
         return self.pair.encode(text)[:-1]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `BothLanguages.encode_batch`."""
+        """Ids of many texts in the source language."""
         return [self.encode(text) for text in texts]
 
     def encode_target(self, text: str) -> list[int]:
-        """As `BothLanguages.encode_target`."""
+        """Ids of a text in the target language."""
         return self.pair.encode_target(text)[:-1]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """As `BothLanguages.decode`."""
+        """The target text of these ids; special tokens are dropped."""
         return self.pair.decode(ids)
 
     def decode_source(self, ids: Sequence[int]) -> str:
-        """As `BothLanguages.decode_source`: both languages share the pieces."""
+        """The source text of these ids: both languages share the pieces."""
         return self.pair.decode(ids)
 
     def piece(self, token_id: int) -> str:
-        """As `BothLanguages.piece`."""
+        """The token with this id, including a space before it."""
         return self.pair.piece(token_id).replace("\u2581", " ")
+
+
+# Source text to ids and ids to target text, without special tokens at the ends.
+BothLanguages = Tokenizer | MarianLanguages
+
+
+def pieces_of(tokenizer: BothLanguages) -> list[str]:
+    """The whole vocabulary, in the order of the ids."""
+    return [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,14 +115,18 @@ def load_engine(directory: Path, others: Sequence[Path], request: Request) -> Lo
     """
     reason = request.not_native(ensemble=bool(others))
     if not reason and not _is_marian(directory):
-        tokenizer: BothLanguages = Tokenizer.load(directory)
-        return Loaded(_native_from(directory, request), tokenizer, _loader(directory))
+        from clearhead.decoding.native import NativeEngine
+
+        tokenizer = Tokenizer.load(directory)
+        engine = NativeEngine.from_directory(directory, request.int8, request.threads)
+        log_native(request, engine.threads)
+        return Loaded(engine, tokenizer, partial(_load_on_cpu, directory))
     from clearhead.training.device_settings import choose_device
 
     device = choose_device(request.device if reason else "cpu")
-    model, tokenizer = load_translator(directory, device)
-    more = [like(other, tokenizer, device) for other in others]
-    return Loaded(engine_for(model, request, more, reason), tokenizer, model.eval)
+    model, languages = load_translator(directory, device)
+    more = [like(other, languages, device) for other in others]
+    return Loaded(engine_for(model, request, more, reason), languages, model.eval)
 
 
 def engine_for(
@@ -153,21 +158,10 @@ def _readable(models: "Sequence[Transformer]", request: Request, reason: str) ->
     return ensemble([ReadableEngine.of(model, precision) for model in models])
 
 
-def _native_from(directory: Path, request: Request) -> Engine:
-    from clearhead.decoding.native import NativeEngine
+def _load_on_cpu(directory: Path) -> "Transformer":
+    from clearhead.training.device_settings import choose_device
 
-    engine = NativeEngine.from_directory(directory, request.int8, request.threads)
-    log_native(request, engine.threads)
-    return engine
-
-
-def _loader(directory: Path) -> "Callable[[], Transformer]":
-    def load() -> "Transformer":
-        from clearhead.training.device_settings import choose_device
-
-        return load_translator(directory, choose_device("cpu"))[0]
-
-    return load
+    return load_translator(directory, choose_device("cpu"))[0]
 
 
 def load_translator(directory: Path, device: "torch.device") -> "tuple[Transformer, BothLanguages]":
@@ -179,24 +173,22 @@ def load_translator(directory: Path, device: "torch.device") -> "tuple[Transform
         UserError: files are missing, broken, or do not belong together.
     """
     from clearhead.fast.accelerate import accelerate, operations_for
-
-    model, tokenizer = _load(directory)
-    if device.type != "cpu":
-        model = accelerate(model, operations_for(device))
-    return model.to(device), tokenizer
-
-
-def _load(directory: Path) -> "tuple[Transformer, BothLanguages]":
     from clearhead.models import Marian, Transformer
     from clearhead.pretrained.loading import load
     from clearhead.text.sentencepiece_pair import SentencePiecePair
 
-    if not _is_marian(directory):
+    model: Transformer
+    tokenizer: BothLanguages
+    if _is_marian(directory):
+        marian, pair = load(directory)
+        assert isinstance(marian, Marian) and isinstance(pair, SentencePiecePair)
+        model, tokenizer = marian, MarianLanguages(pair)
+    else:
         tokenizer = Tokenizer.load(directory)
-        return Transformer.from_pretrained(directory), tokenizer
-    marian, pair = load(directory)
-    assert isinstance(marian, Marian) and isinstance(pair, SentencePiecePair)
-    return marian, MarianLanguages(pair)
+        model = Transformer.from_pretrained(directory)
+    if device.type != "cpu":
+        model = accelerate(model, operations_for(device))
+    return model.to(device), tokenizer
 
 
 def _is_marian(directory: Path) -> bool:

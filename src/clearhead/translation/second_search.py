@@ -16,12 +16,15 @@ lacks nothing never changes.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, normalize
-from clearhead.text import BothLanguages
-from clearhead.translation.doubt.abbreviated import written_out
-from clearhead.translation.doubt.dates import abbreviations, date_stand_ins, date_swaps
+from clearhead.translation.doubt.dates import (
+    abbreviations,
+    date_stand_ins,
+    date_swaps,
+    written_out,
+)
 from clearhead.translation.doubt.exonyms import STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
 from clearhead.translation.result import with_beams, with_first
@@ -63,12 +66,14 @@ class Sentence:
     missing: list[Literal]
 
 
+Search = Callable[[list[Sentence]], list[list[Hypothesis]]]
+
+
 @dataclass(frozen=True)
 class SecondSearch:
     """Called with sources and their hypotheses; returns these, or better ones."""
 
     engine: Engine
-    tokenizer: BothLanguages
     reader: Reader
     options: DecodingOptions
 
@@ -80,9 +85,11 @@ class SecondSearch:
         faulty: dict[int, Sentence] = {}
         for number, (source, hypotheses) in enumerate(zip(sources, found, strict=True)):
             text = texts[source.text][slice(*source.span)]
-            if missing := missing_copies(text, self._text(source, hypotheses[0])):
+            if missing := missing_copies(text, self.reader.decode(source, hypotheses[0].ids)):
                 faulty[number] = Sentence(text, source, hypotheses, missing)
-        for search in (self._wider, *map(self._with_stand_ins, range(ATTEMPTS))):
+        searches: list[Search] = [self._wider]
+        searches += [partial(self._with_stand_ins, attempt) for attempt in range(ATTEMPTS)]
+        for search in searches:
             candidates = search(list(faulty.values())) if faulty else []
             for number, more in zip(list(faulty), candidates, strict=True):
                 faulty[number] = self._better(faulty[number], more)
@@ -90,13 +97,10 @@ class SecondSearch:
             faulty = {number: one for number, one in faulty.items() if one.missing}
         return best
 
-    def _text(self, source: Source, hypothesis: Hypothesis) -> str:
-        text = self.tokenizer.decode(hypothesis.ids)
-        return text.upper() if source.capitals else text
-
     def _better(self, sentence: Sentence, candidates: list[Hypothesis]) -> Sentence:
         """With the candidate that lacks the fewest in front, if it lacks fewer than before."""
-        lacks = [missing_copies(sentence.text, self._text(sentence.source, h)) for h in candidates]
+        texts = [self.reader.decode(sentence.source, h.ids) for h in candidates]
+        lacks = [missing_copies(sentence.text, text) for text in texts]
         fewest = min(range(len(lacks)), key=lambda i: len(lacks[i]), default=None)
         if fewest is None or len(lacks[fewest]) >= len(sentence.missing):
             return sentence
@@ -110,37 +114,35 @@ class SecondSearch:
     def _wider(self, sentences: list[Sentence]) -> list[list[Hypothesis]]:
         return self.engine.decode([sentence.source.ids for sentence in sentences], self._wide)
 
-    def _with_stand_ins(self, attempt: int) -> Callable[[list[Sentence]], list[list[Hypothesis]]]:
-        def search(sentences: list[Sentence]) -> list[list[Hypothesis]]:
-            pairs = [stand_ins(one.text, one.missing, attempt) for one in sentences]
-            encoded = self.reader.encode(
-                [swapped(one.text, own) for one, own in zip(sentences, pairs, strict=True)]
-            )
-            limit = self.engine.config.src_seq_len
-            usable = [
-                bool(own) and not one.source.capitals and len(e.ids) <= limit
-                for one, own, e in zip(sentences, pairs, encoded, strict=True)
-            ]
-            ids = [e.ids for e, use in zip(encoded, usable, strict=True) if use]
-            decoded = iter(self.engine.decode(ids, self._wide) if ids else [])
-            return [
-                list(self._restored(next(decoded), own)) if use else []
-                for own, use in zip(pairs, usable, strict=True)
-            ]
-
-        return search
+    def _with_stand_ins(self, attempt: int, sentences: list[Sentence]) -> list[list[Hypothesis]]:
+        pairs = [stand_ins(one.text, one.missing, attempt) for one in sentences]
+        encoded = self.reader.encode(
+            [swapped(one.text, own) for one, own in zip(sentences, pairs, strict=True)]
+        )
+        limit = self.engine.config.src_seq_len
+        usable = [
+            bool(own) and not one.source.capitals and len(e.ids) <= limit
+            for one, own, e in zip(sentences, pairs, encoded, strict=True)
+        ]
+        ids = [e.ids for e, use in zip(encoded, usable, strict=True) if use]
+        decoded = iter(self.engine.decode(ids, self._wide) if ids else [])
+        return [
+            list(self._restored(next(decoded), own)) if use else []
+            for own, use in zip(pairs, usable, strict=True)
+        ]
 
     def _restored(self, found: list[Hypothesis], pairs: "list[Swap]") -> Iterator[Hypothesis]:
         """The hypotheses that hold every stand-in, with the originals in their places.
 
         Their score per token is that of the translation with the stand-ins.
         """
+        tokenizer = self.reader.tokenizer
         for hypothesis in found:
-            text = restored(self.tokenizer.decode(hypothesis.ids), pairs)
+            text = restored(tokenizer.decode(hypothesis.ids), pairs)
             if text is None:
                 continue
-            ids = self.tokenizer.encode_target(text)
-            if len(ids) < self.engine.config.tgt_seq_len and self.tokenizer.decode(ids) == text:
+            ids = tokenizer.encode_target(text)
+            if len(ids) < self.engine.config.tgt_seq_len and tokenizer.decode(ids) == text:
                 score = hypothesis.per_token * (len(ids) + 1)
                 normalized = normalize(score, len(ids) + 1, self.options.length_penalty)
                 yield Hypothesis(ids, score, normalized, hypothesis.finished)

@@ -269,6 +269,11 @@ class Reader:
     def _fits(self, part: str) -> bool:
         return self._may_fit(0, len(part)) and len(self.encode([part])[0].ids) <= self.src_seq_len
 
+    def decode(self, source: Source, ids: Sequence[int]) -> str:
+        """The translation of a source; in capitals, if the source is."""
+        text = self.tokenizer.decode(ids)
+        return text.upper() if source.capitals else text
+
     def encode(self, texts: list[str]) -> list[Encoded]:
         """The ids of whole sentences, however long."""
         encode, end = self.tokenizer.encode_batch, self.tokenizer.eos_id

@@ -189,8 +189,8 @@ class Translator:
         for source, hypotheses, aligned in zip(sources, found, links, strict=True):
             pieces[source.text].append(
                 [
-                    Piece.of(source.span, self._text(source, hypothesis), hypothesis, own)
-                    for hypothesis, own in zip(hypotheses, aligned, strict=True)
+                    Piece.of(source.span, self.reader.decode(source, one.ids), one, own)
+                    for one, own in zip(hypotheses, aligned, strict=True)
                 ]
             )
         blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
@@ -215,7 +215,7 @@ class Translator:
                 from clearhead.translation.second_search import SecondSearch
 
                 hypotheses = OneForm(self.engine, self.tokenizer, options)(part, hypotheses)
-                second = SecondSearch(self.engine, self.tokenizer, self.reader, options)
+                second = SecondSearch(self.engine, self.reader, options)
                 hypotheses = second(texts, part, hypotheses)
             found += hypotheses
             if len(sources) > WINDOW:
@@ -237,10 +237,6 @@ class Translator:
             for text, parts in zip(texts, pieces, strict=True)
         ]
         return replace(blank, doubt=(NO_WORDS,)), marked
-
-    def _text(self, source: Source, hypothesis: Hypothesis) -> str:
-        text = self.tokenizer.decode(hypothesis.ids)
-        return text.upper() if source.capitals else text
 
     def _links(
         self, sources: list[Source], found: list[list[Hypothesis]], layer: int | None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearhead.translation.doubt.abbreviated import missing_abbreviations, written_out
+from clearhead.translation.doubt.dates import missing_abbreviations, written_out
 from clearhead.translation.doubt.marker import missing_copies
 from tests.corpora import corpus_pairs
 

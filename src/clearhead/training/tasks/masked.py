@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
+from clearhead.data.labelled_batches import padded
 from clearhead.data.masking import Masked as MaskedRows
 from clearhead.data.masking import MaskedBatches, Vocabulary, mask_tokens
 from clearhead.data.token_stream import PackedCorpus
@@ -92,10 +93,7 @@ class Masked(LanguageTask):
 
     def _masked(self, rows: list[list[int]], seed: int) -> MaskedRows:
         """Rows padded to one length, with words masked."""
-        ids = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
-        for line, row in zip(ids, rows, strict=True):
-            line[: len(row)] = row
-        ids, labels = mask_tokens(ids, self.vocabulary, DEV_SEED, seed)
+        ids, labels = mask_tokens(padded(rows, -1), self.vocabulary, DEV_SEED, seed)
         return MaskedRows(np.where(ids < 0, self.tokenizer.special_ids["pad"], ids), labels)
 
     def _sample(self, model: Bert, text: MaskedRows) -> str:

@@ -18,6 +18,7 @@ from clearhead.data.batching import Batch, BatchPlan, TokenBatches
 from clearhead.data.corpus import open_pairs
 from clearhead.data.encoded import Encode, EncodedCorpus
 from clearhead.data.input_forms import InputForms
+from clearhead.data.labelled_batches import padded
 from clearhead.data.pairs import Pair
 from clearhead.data.synthetic_names import SyntheticNames
 from clearhead.decoding import DecodingOptions, decode
@@ -44,7 +45,7 @@ class TrainingPairs:
     """The pairs of a corpus, which can be iterated over several times."""
 
     def __init__(self, spec: str, data: recipes.TranslationData) -> None:
-        self.spec, self.data = spec, data
+        self.data = data
         self.pairs = open_pairs(spec, data.source_lang, data.target_lang)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -275,11 +276,8 @@ class DevSet:
 
 def _padded(rows: list[list[int]], config: TransformerConfig) -> NDArray[np.int64]:
     """(rows, longest + 1), each row with EOS and padding after its ids."""
-    rows = [[*ids[: config.src_seq_len - 1], config.eos_id] for ids in rows]
-    out = np.full((len(rows), max(map(len, rows))), config.pad_id, dtype=np.int64)
-    for line, ids in zip(out, rows, strict=True):
-        line[: len(ids)] = ids
-    return out
+    longest = config.src_seq_len - 1
+    return padded([[*ids[:longest], config.eos_id] for ids in rows], config.pad_id)
 
 
 def _bleu(translations: list[str], references: list[str]) -> float:

@@ -1,15 +1,21 @@
-"""Months and days of the week: *March 2019* arrives as *mars 2019*, *on Sundays* as *le dimanche*.
+"""Months, days of the week, and abbreviated dates and amounts.
+
+*March 2019* arrives as *mars 2019*, *on Sundays* as *le dimanche*.
 
 March, May and August are also other words, so a month counts where a number or a word such as
 `since` is beside it. A date that the translation writes in digits (14/3/2019) needs no month.
+
+`missing_abbreviations` looks for what only English abbreviates so: 02/21/1941 (the month first),
+$96.2B, CA$50. French has 21/02/1941, 96,2 milliards de dollars and 50 dollars canadiens.
 """
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cache
 
 from clearhead.data.grammar.lexicon import table
-from clearhead.translation.doubt.numbers import folded
+from clearhead.translation.doubt.numbers import Check, FrenchNumbers, folded, french_months
 
 _BEFORE = r"\d|\d(?:st|nd|rd|th)(?: of)?|\b(?:in|since|until|last|next|early|late)"
 _DIGITS = re.compile(r"\d[/.-]\d")
@@ -79,3 +85,73 @@ def date_swaps(stand_in: str, original: str) -> Iterator[tuple[str, str]]:
     names = months() if original in months() else weekdays()
     yield names[stand_in], names[original]
     yield names[stand_in].capitalize(), names[original].capitalize()
+
+
+_NUMBER = r"\d+(?:[.,]\d+)*"
+# A number above 12 cannot be the month; 03/04/1987 could be March or April.
+_DATE = re.compile(r"(?<![\d/])(0?[1-9]|1[0-2])/(1[3-9]|2\d|3[01])/(\d{4})(?![\d/])")
+_SCALED = re.compile(rf"([$€£])({_NUMBER}) ?([KMB]|bn)\b")
+_DOLLARS = re.compile(rf"\b(CA|C|AU|A|US)\$ ?({_NUMBER})")
+_SCALES = {"M": ("million", "million"), "B": ("billion", "milliard"), "bn": ("billion", "milliard")}
+_OF = {
+    "C": ("Canadian", "canadien|cad"),
+    "A": ("Australian", "australien|aud"),
+    "U": ("American", "americain|us|usd|etats unis"),
+}
+
+
+def missing_abbreviations(source: str, translation: str) -> tuple[list[str], str]:
+    """Those that did not arrive in a French form, and the source with spaces in their place."""
+    target = FrenchNumbers(translation)
+    found = [
+        match[0]
+        for pattern, arrives in _CHECKS
+        for match in pattern.finditer(source)
+        if not arrives(match, target)
+    ]
+    for text in found:
+        source = source.replace(text, " " * len(text))
+    return found, source
+
+
+def _date(match: re.Match[str], target: FrenchNumbers) -> bool:
+    month, day, year = match.groups()
+    return target.says(f"{day} (?:0?{int(month)}|{french_months()[int(month) - 1]}) {year}")
+
+
+def _scaled(match: re.Match[str], target: FrenchNumbers) -> bool:
+    if match[3] == "K":
+        return target.has(_thousands(match[2]))
+    return target.says(_SCALES[match[3]][1])
+
+
+def _dollars(match: re.Match[str], target: FrenchNumbers) -> bool:
+    return target.says(_OF[match[1][0]][1])
+
+
+def _thousands(number: str) -> Decimal:
+    return Decimal(number.replace(",", "")) * 1_000
+
+
+_CHECKS: tuple[tuple[re.Pattern[str], Check], ...] = (
+    (_DATE, _date),
+    (_SCALED, _scaled),
+    (_DOLLARS, _dollars),
+)
+
+
+def written_out(text: str) -> str:
+    """February 21, 1941; $96.2 billion; 50 Canadian dollars. Of any other text nothing.
+
+    A model translates the longer form more reliably.
+    """
+    if date := _DATE.fullmatch(text):
+        return f"{list(months())[int(date[1]) - 1]} {int(date[2])}, {date[3]}"
+    if scaled := _SCALED.fullmatch(text):
+        sign, number, scale = scaled.groups()
+        if scale == "K":
+            return f"{sign}{_thousands(number).normalize():,f}"
+        return f"{sign}{number} {_SCALES[scale][0]}"
+    if dollars := _DOLLARS.fullmatch(text):
+        return f"{dollars[2]} {_OF[dollars[1][0]][0]} dollars"
+    return ""

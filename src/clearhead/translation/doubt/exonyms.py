@@ -105,7 +105,11 @@ def _begins(words: str, form: str) -> bool:
 def exonyms() -> dict[str, Exonym]:
     """All names by their English form; of two with the same one, the country."""
     every = [
-        *(Exonym(city.english, (city.french,), "city") for city in cities() if _differs(city)),
+        *(
+            Exonym(city.english, (city.french,), "city")
+            for city in cities()
+            if city.english != city.french
+        ),
         *map(_people, peoples()),
         *map(_plural, filter(_has_plural, peoples())),
         *(_country(one) for one in regions() if one.english != one.french),
@@ -114,10 +118,6 @@ def exonyms() -> dict[str, Exonym]:
         *_units(),
     ]
     return {exonym.english: exonym for exonym in every}
-
-
-def _differs(city: tuple[str, str]) -> bool:
-    return city[0] != city[1]
 
 
 def _country(country: Country) -> Exonym:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clearhead.translation.doubt.abbreviated import missing_abbreviations
+from clearhead.translation.doubt.dates import missing_abbreviations
 from clearhead.translation.doubt.english import doubt_of_language, untranslated
 from clearhead.translation.doubt.names import missing_names
 from clearhead.translation.doubt.numbers import missing_numbers
