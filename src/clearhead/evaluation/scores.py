@@ -13,7 +13,7 @@ significant.
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -246,7 +246,13 @@ def moses_bleu(language: str = "fr", tokenized: Sequence[str] | None = None) -> 
     Raises:
         UserError: sacremoses is not installed or does not support the language.
     """
-    sacremoses = _import_sacremoses()
+    try:
+        sacremoses = importlib.import_module("sacremoses")
+    except ImportError as error:
+        raise UserError(
+            "scoring as papers do needs sacremoses, which is not installed; "
+            "install it with: pip install 'clearhead[compare]'"
+        ) from error
     known = set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values())
     if language not in known:
         raise UserError(
@@ -261,13 +267,3 @@ def moses_bleu(language: str = "fr", tokenized: Sequence[str] | None = None) -> 
 
     signature = f"moses-norm-{language}-sacremoses-{sacremoses.__version__}"
     return MosesBleu(preprocess, signature, tokenized)
-
-
-def _import_sacremoses() -> Any:
-    try:
-        return importlib.import_module("sacremoses")
-    except ImportError as error:
-        raise UserError(
-            "scoring as papers do needs sacremoses, which is not installed; "
-            "install it with: pip install 'clearhead[compare]'"
-        ) from error

@@ -67,14 +67,8 @@ class EsmAlphabet:
 
     def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
         """Ids of a protein, and each token's place in the text: each residue is a word."""
-        spans = [
-            (start, start + len(piece))
-            for found in re.finditer(
-                rf"{self._known.pattern}|\S+?(?={self._known.pattern}|\s|$)", text
-            )
-            for start, piece in [(found.start(), found[0])]
-        ]
-        places = [Place(start, end, word) for word, (start, end) in enumerate(spans)]
+        piece = rf"{self._known.pattern}|\S+?(?={self._known.pattern}|\s|$)"
+        places = [Place(*m.span(), word) for word, m in enumerate(re.finditer(piece, text))]
         return self.encode(text), [None, *places, None]
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 import tokenizers
-from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers
 from tokenizers.processors import TemplateProcessing
 
 from clearhead.errors import UserError
@@ -113,13 +113,7 @@ class FastTokenizer(EngineTokenizer):
             ) from error
         settings = read_json(directory / "tokenizer_config.json", {})
         engine = byte_level_engine(model, settings.get("add_prefix_space", False))
-        engine.add_special_tokens(
-            [
-                AddedToken(s, special=True)
-                for s in dict.fromkeys(special.values())
-                if s in vocabulary
-            ]
-        )
+        engine.add_special_tokens([s for s in dict.fromkeys(special.values()) if s in vocabulary])
         return cls(engine, special)
 
 

@@ -71,6 +71,13 @@ class Task(Protocol):
     from the model directory `run.last`.
     """
 
+    def __init__(self, recipe: Any, run: RunDirectory, settings: DeviceSettings) -> None:
+        """Prepare data and model, or reuse what an earlier start prepared."""
+
+    @classmethod
+    def check(cls, recipe: Any) -> None:
+        """Refuse an invalid recipe before the run directory is created."""
+
     @property
     def model(self) -> nn.Module:
         """The model that is trained."""
@@ -101,13 +108,3 @@ class Task(Protocol):
 
     def summary(self) -> str:
         """The training data in one line, for the log."""
-
-
-class TaskClass(Protocol):
-    """A class of tasks."""
-
-    def __call__(self, recipe: Any, run: RunDirectory, settings: DeviceSettings) -> Task:
-        """Prepare data and model, or reuse what an earlier start prepared."""
-
-    def check(self, recipe: Any) -> None:
-        """Refuse an invalid recipe before the run directory is created."""

@@ -16,7 +16,7 @@ from clearhead.pretrained import from_pretrained, load
 from clearhead.pretrained.adapter import load_adapter
 from clearhead.pretrained.new_heads import label_names
 from clearhead.training.session import resume, start
-from clearhead.training.tasks.finetuning_model import predict
+from clearhead.training.tasks.labelled_examples import predict
 from tests.training.tiny import Killed, assert_same_state, kill_after, state_of
 from tests.training.tiny_finetuning import finetuning_recipe
 

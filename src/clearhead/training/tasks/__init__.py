@@ -2,13 +2,13 @@
 
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import RECIPES
-from clearhead.training.task import TaskClass
+from clearhead.training.task import Task
 from clearhead.training.tasks.causal import Causal
 from clearhead.training.tasks.classification import Classification, Tagging
 from clearhead.training.tasks.masked import Masked
 from clearhead.training.tasks.translation import Translation
 
-TASKS: dict[str, TaskClass] = {
+TASKS: dict[str, type[Task]] = {
     "translation": Translation,
     "causal": Causal,
     "masked": Masked,
@@ -17,7 +17,7 @@ TASKS: dict[str, TaskClass] = {
 }
 
 
-def register(name: str, recipe: type[Recipe], task: TaskClass) -> None:
+def register(name: str, recipe: type[Recipe], task: type[Task]) -> None:
     """Add a task of another package; recipes name it, and it is trained and resumed as ours."""
     RECIPES[name] = recipe
     TASKS[name] = task

@@ -1,10 +1,12 @@
 """Fine-tuning of a pre-trained model on labels: what texts and words have in common."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -12,25 +14,31 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.data.labelled_batches import NOTHING, Example, LabelledBatch, LabelledBatches
-from clearhead.errors import listed
-from clearhead.pretrained import load
-from clearhead.pretrained.new_heads import Answer
+from clearhead.errors import UserError, listed
+from clearhead.models.adapting import Adaptation, adapt, merge
+from clearhead.pretrained import load, save_pretrained
+from clearhead.pretrained.adapter import save_adapter
+from clearhead.pretrained.loading import Pretrained
+from clearhead.pretrained.new_heads import Answer, with_head
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.classification_metrics import ConfusionMatrix
 from clearhead.training.device_settings import DeviceSettings
-from clearhead.training.finetuning_recipe import FineTuningRecipe
+from clearhead.training.finetuning_recipe import FineTunedModel, FineTuningRecipe, Tune
 from clearhead.training.objective import Losses, pad_to_multiple
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
-from clearhead.training.tasks import finetuning_model as models
 from clearhead.training.tasks.labelled_examples import (
     Examples,
+    counted_pairs,
+    head_scores,
     load_examples,
+    predict,
     read_examples,
     save_examples,
     shortened,
     warn_of_unknown_tokens,
     with_targets,
+    wrong_examples,
 )
 
 ABOUT = """\
@@ -66,7 +74,7 @@ class FineTuning(ABC):
         self.index = {label: number for number, label in enumerate(self.examples.labels)}
         model, self.tokenizer = load(self.base)
         self.refuse(recipe, self.examples.labels, self.tokenizer)
-        self.model = models.select_parameters(model, recipe.tune)
+        self.model = select_parameters(model, recipe.tune)
         config: Any = model.config
         self.longest = min(recipe.data.max_length or config.seq_len, config.seq_len)
         train = with_targets(shortened(self.encode(self.examples.train), self.longest))
@@ -80,9 +88,9 @@ class FineTuning(ABC):
     def check(cls, recipe: Any) -> None:
         """Refuse files and models that cannot be used, or not together."""
         labels = cls._read(recipe).labels
-        model, tokenizer = models.with_new_head(recipe.model, cls.head, labels)
+        model, tokenizer = with_new_head(recipe.model, cls.head, labels)
         cls.refuse(recipe, labels, tokenizer)
-        models.select_parameters(model, recipe.tune)
+        select_parameters(model, recipe.tune)
 
     @classmethod
     @abstractmethod
@@ -128,7 +136,7 @@ class FineTuning(ABC):
         ids = pad(ids, pad_id=model.config.pad_id)
         segments = None if segments is None else pad(segments, pad_id=0)
         targets = pad(targets, pad_id=NOTHING) if targets.ndim == 2 else targets
-        scores = models.head_scores(model, self.head, LabelledBatch(ids, segments, targets))
+        scores = head_scores(model, self.head, LabelledBatch(ids, segments, targets))
         scores = scores.flatten(0, -2).float()
         labels = torch.from_numpy(targets).flatten().to(scores.device)
         plain = F.cross_entropy(scores, labels, ignore_index=NOTHING, reduction="sum")
@@ -141,13 +149,13 @@ class FineTuning(ABC):
 
     def validate(self, model: Any, samples: int) -> ValidationResult:
         """All metrics; with samples, a table of the labels and some wrong predictions."""
-        predicted, loss = models.predict(model, self.head, self.dev)
+        predicted, loss = predict(model, self.head, self.dev)
         labels = self.examples.labels
-        confusion = ConfusionMatrix.of(labels, *models.counted_pairs(self.dev, predicted))
+        confusion = ConfusionMatrix.of(labels, *counted_pairs(self.dev, predicted))
         shown = []
         if samples:
             shown.append("\n".join([*confusion.table(), confusion.summary()]))
-        for index in models.wrong_examples(self.dev, predicted)[:samples]:
+        for index in wrong_examples(self.dev, predicted)[:samples]:
             named = [labels[i] for i in predicted[index].tolist()]
             shown.append(self.sample(self.examples.dev[index], named))
         scores = confusion.metrics() | self.more_scores(predicted)
@@ -160,11 +168,11 @@ class FineTuning(ABC):
     def save(self, model: nn.Module, directory: Path) -> None:
         """Write a directory that `from_pretrained`, the pipelines and `transformers` load."""
         adaptation, base = self.recipe.tune.adaptation, self.recipe.model.path
-        models.save_finetuned(model, self.tokenizer, adaptation, directory, base)
+        save_finetuned(model, self.tokenizer, adaptation, directory, base)
 
     def new_model(self) -> nn.Module:
         """The model with which the run began, with the same parameters frozen."""
-        return models.select_parameters(load(self.base)[0], self.recipe.tune)
+        return select_parameters(load(self.base)[0], self.recipe.tune)
 
     def summary(self) -> str:
         """The number of examples, the labels, and which parameters are trained."""
@@ -186,8 +194,8 @@ class FineTuning(ABC):
             return load_examples(run, self.item)
         examples = self._read(self.recipe)
         save_examples(examples, run)
-        model, tokenizer = models.with_new_head(self.recipe.model, self.head, examples.labels)
-        models.save_finetuned(model, tokenizer, None, self.base, "")
+        model, tokenizer = with_new_head(self.recipe.model, self.head, examples.labels)
+        save_finetuned(model, tokenizer, None, self.base, "")
         return examples
 
     def _weights(self, train: list[Example]) -> Tensor:
@@ -195,3 +203,53 @@ class FineTuning(ABC):
         targets = np.concatenate([np.array(example.targets) for example in train])
         counts = np.bincount(targets[targets != NOTHING], minlength=len(self.examples.labels))
         return torch.tensor(counts.sum() / (len(counts) * np.maximum(1, counts))).float()
+
+
+def with_new_head(
+    wanted: FineTunedModel, head: Answer, labels: list[str]
+) -> tuple[Pretrained, PretrainedTokenizer]:
+    """The recipe's model with a new head for these labels, and its tokenizer.
+
+    Raises:
+        UserError: no model is named, it cannot be loaded, or it has no such head.
+    """
+    if not wanted.path:
+        raise UserError(
+            "there is nothing to fine-tune; name a BERT or ESM-2: --set model.path=DIRECTORY"
+        )
+    model, tokenizer = load(wanted.path)
+    if wanted.dropout is not None:
+        rates = {"dropout": wanted.dropout, "attention_dropout": wanted.dropout}
+        other = cast(Any, type(model)).from_config(replace(cast(Any, model.config), **rates))
+        other.load_state_dict(model.state_dict())
+        other.__dict__["origin"] = getattr(model, "origin", None)
+        model = other
+    return with_head(model, head, labels), tokenizer
+
+
+def select_parameters(model: Pretrained, tune: Tune) -> Pretrained:
+    """Add adapters or freeze parameters as the recipe says; the head is always trained."""
+    if adaptation := tune.adaptation:
+        adapt(model, adaptation)
+    elif tune.method == "frozen":
+        model.requires_grad_(False)
+    cast(nn.Module, model.heads).requires_grad_(True)
+    return model
+
+
+def save_finetuned(
+    model: nn.Module,
+    tokenizer: PretrainedTokenizer,
+    adaptation: Adaptation | None,
+    directory: Path,
+    base: str,
+) -> None:
+    """Write a model directory, with low-rank adapters merged into the weights.
+
+    The adapters alone are saved in `directory`/adapter, for use with the model `base`.
+    """
+    if adaptation is not None:
+        save_adapter(model, adaptation, directory / "adapter", Path(base).name)
+        model = merge(copy.deepcopy(model))
+    save_pretrained(model, directory, torch.float32)
+    tokenizer.save(directory)

@@ -1,12 +1,22 @@
-"""The labelled examples of a run: read once, copied into its directory, cut to its length."""
+"""The labelled examples of a run (read once, copied into its directory), and predictions."""
 
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clearhead.blocks import padding_mask
 from clearhead.data.labelled import Labelled, check_labels, label_set, split_off
-from clearhead.data.labelled_batches import NOTHING, Example
+from clearhead.data.labelled_batches import NOTHING, Example, LabelledBatch, pad
+from clearhead.data.ordering import sorted_batches
+from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
+from clearhead.pretrained.new_heads import Answer
 from clearhead.text import PretrainedTokenizer
 from clearhead.training.finetuning_recipe import LabelledData
 from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
@@ -14,6 +24,8 @@ from clearhead.training.run_directory import RunDirectory, read_items, text_of, 
 log = logging.getLogger("clearhead.train")
 
 Item = TypeVar("Item", bound=Labelled)
+Ints = NDArray[np.int64]
+BATCH_TOKENS = 8192  # of a prediction
 MOST_UNKNOWN = 0.1  # fraction of unknown tokens above which a model hardly suits the texts
 
 
@@ -103,3 +115,57 @@ def warn_of_unknown_tokens(examples: Sequence[Example], tokenizer: PretrainedTok
             100 * count / total,
             tokenizer.piece(unknown or 0),
         )
+
+
+def head_scores(model: Any, head: Answer, batch: LabelledBatch) -> Tensor:
+    """The scores of all labels: (batch, labels), or (batch, seq_len, labels)."""
+    device = next(model.parameters()).device
+    ids = torch.from_numpy(batch.ids).to(device)
+    mask = padding_mask(ids, model.config.pad_id)
+    if batch.segments is None:
+        hidden = model(ids, mask)
+    else:
+        hidden = model(ids, mask, torch.from_numpy(batch.segments).to(device))
+    return model.heads[head](hidden)
+
+
+@torch.inference_mode()
+def predict(model: Any, head: Answer, examples: Sequence[Example]) -> tuple[list[Ints], float]:
+    """The predicted label index of every target of each example, and the mean loss.
+
+    The loss is in nats per target that counts. The model's mode and the random states stay as
+    they were.
+    """
+    predicted: list[Ints] = [np.zeros(0, dtype=np.int64)] * len(examples)
+    total, counted = 0.0, 0
+    with in_eval_mode(model):
+        lengths = np.array([len(example.ids) for example in examples])
+        for rows in sorted_batches(lengths, BATCH_TOKENS):
+            batch = pad([examples[i] for i in rows.tolist()], model.config.pad_id)
+            scores = head_scores(model, head, batch).float().cpu()
+            targets = torch.from_numpy(batch.targets)
+            flat = scores.flatten(0, -2), targets.flatten()
+            total += float(F.cross_entropy(*flat, ignore_index=NOTHING, reduction="sum"))
+            counted += int((targets != NOTHING).sum())
+            best = scores.argmax(-1).numpy()
+            for i, row in zip(rows.tolist(), best, strict=True):
+                predicted[i] = np.atleast_1d(row)[: len(examples[i].targets)]
+    return predicted, total / max(1, counted)
+
+
+def counted_pairs(examples: Sequence[Example], predicted: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Truth and prediction of every label that counts, all examples concatenated."""
+    truth = np.concatenate([np.array(example.targets, dtype=np.int64) for example in examples])
+    flat = np.concatenate(list(predicted))
+    counts = truth != NOTHING
+    return truth[counts], flat[counts]
+
+
+def wrong_examples(examples: Sequence[Example], predicted: Sequence[Ints]) -> list[int]:
+    """The indices of the examples with a wrong prediction."""
+    wrong = []
+    for index, (example, found) in enumerate(zip(examples, predicted, strict=True)):
+        targets = np.array(example.targets)
+        if ((targets != found) & (targets != NOTHING)).any():
+            wrong.append(index)
+    return wrong

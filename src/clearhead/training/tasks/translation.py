@@ -165,8 +165,7 @@ class Translation:
         self.model = self._prepare_model(recipe, run)
         corpus = prepare_corpus(recipe, self.tokenizer, run.data, self.model.config.src_seq_len)
         self.dev = DevSet(prepare_dev(recipe, run.dev), self.tokenizer)
-        plan = make_plan(recipe, self.tokenizer)
-        self.batches = TokenBatches(corpus, plan)
+        self.batches = TokenBatches(corpus, make_plan(recipe, self.tokenizer))
         o = recipe.optimizer
         self.objective = make_objective(
             o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.token_loss
