@@ -124,9 +124,9 @@ def alignment_errors(
         target = words_of_tokens(tokenizer, pair.target)
         gold = link_matrix(pair.sure, pair.alignment, target.shape[1], source.shape[1])
         present = target.any(dim=0)
-        # (layers, h, tgt_len + 1, src_len) -> (layers, h + 1, tgt_len + 1, source words); the
-        # average of all heads is an additional head
+        # (layers, h, tgt_len + 1, src_len) -> (layers, h, tgt_len + 1, source words)
         words = weights[..., :-1] @ source
+        # The average of all heads is an additional head.
         words = torch.cat([words, words.mean(dim=1, keepdim=True)], dim=1)
         counts["input"].add(target.T @ words[..., 1:, :], gold, present)
         counts["output"].add(target.T @ words[..., :-1, :], gold, present)

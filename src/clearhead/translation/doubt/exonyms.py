@@ -105,11 +105,7 @@ def _begins(words: str, form: str) -> bool:
 def exonyms() -> dict[str, Exonym]:
     """All names by their English form; of two with the same one, the country."""
     every = [
-        *(
-            Exonym(city.english, (city.french,), "city")
-            for city in cities()
-            if city.english != city.french
-        ),
+        *(Exonym(english, (french,), "city") for english, french in cities() if english != french),
         *map(_people, peoples()),
         *map(_plural, filter(_has_plural, peoples())),
         *(_country(one) for one in regions() if one.english != one.french),
