@@ -145,9 +145,9 @@ def test_the_saved_model_predicts_as_validated_also_in_transformers(tmp_path: Pa
 def test_a_batch_is_its_texts_one_by_one(tmp_path: Path) -> None:
     session = start(recipe(tmp_path, {"task": "tagging"}), tmp_path / "run")
     task: Any = session.task
-    together = predict(task.model, "token", task.dev)
+    together, _ = predict(task.model, "token", task.dev)
     alone = [predict(task.model, "token", [example]) for example in task.dev]
-    for said, (one, _) in zip(together.labels, alone, strict=True):
+    for said, (one, _) in zip(together, alone, strict=True):
         assert np.array_equal(said, one[0])
 
 
