@@ -35,6 +35,13 @@ NO_FLOATS = "has values of type {}; expected float32, float16 or bfloat16, witho
 _START = '{"__metadata__":'
 _CHECKSUM = re.compile(rb'"crc32":"([0-9a-f]{8})"')
 _LENGTH = 8  # bytes that hold the length of the header
+SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"  # the translator in the package
+
+
+def named_directory(name: str) -> Path:
+    """The directory of a model or run; `shipped`, where none has this name, is the package's."""
+    shipped = name == "shipped" and not Path(name).exists()
+    return SHIPPED if shipped else best_of_run(Path(name))
 
 
 def best_of_run(directory: Path) -> Path:

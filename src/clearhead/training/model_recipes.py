@@ -74,7 +74,9 @@ class TranslationModel(Section):
         True, description="source, target and projection share one embedding matrix"
     )
     seq_len: int = Field(512, gt=1, description="number of positions: the longest sentence")
-    path: str | None = Field(None, description="directory of a model to start from")
+    path: str | None = Field(
+        None, description="directory of a model to start from; shipped: the one in the package"
+    )
 
 
 class TranslationOptimizer(Optimizer):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from clearhead.models.weight_files import best_of_run
+from clearhead.models.weight_files import named_directory
 from clearhead.training.device_settings import EngineChoice, Precision
 
 Shape = Literal["paper", "inverse_sqrt", "cosine", "trapezoid", "constant"]
@@ -154,4 +154,4 @@ class Recipe(Section):
     @property
     def base_directory(self) -> Path | None:
         """The directory of that model, of a run the best one; None if there is none."""
-        return best_of_run(Path(self.base_model)) if self.base_model else None
+        return named_directory(self.base_model) if self.base_model else None

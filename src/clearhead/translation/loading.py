@@ -15,7 +15,7 @@ from clearhead.decoding.choice import Request, log_native, log_readable
 from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError
 from clearhead.files import verify_checksum
-from clearhead.models.weight_files import best_of_run, refuse_pickles
+from clearhead.models.weight_files import SHIPPED, best_of_run, refuse_pickles
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import read_json
 from clearhead.text.sentencepiece_pair import pieces_of
@@ -36,7 +36,6 @@ OTHERS = {
 # smoothing is more certain of everything. So each model directory has its own threshold.
 THRESHOLD_FILE = "doubt.json"
 DEFAULT_THRESHOLD = -0.5  # nats per token: the geometric mean of their probabilities is 0.61
-SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"
 
 
 def find_model(path: str | Path | None) -> Path:

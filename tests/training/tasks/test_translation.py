@@ -9,10 +9,11 @@ import torch
 
 from clearhead.data import Pair
 from clearhead.errors import UserError
+from clearhead.models.weight_files import SHIPPED
 from clearhead.text import Tokenizer
 from clearhead.training import session
 from clearhead.training.model_recipes import TranslationRecipe
-from clearhead.training.recipe_file import build_recipe
+from clearhead.training.recipe_file import build_recipe, load_recipe
 from clearhead.training.tasks.translation import (
     TrainingPairs,
     Translation,
@@ -137,6 +138,26 @@ def test_a_run_directory_starts_a_run_with_its_best_model(run: Path) -> None:
     size = Tokenizer.load(run / "best").vocab_size
     tensors, expected = (make_model(made, size).state_dict() for made in (of_run, of_best))
     assert all(torch.equal(tensors[name], expected[name]) for name in expected)
+
+
+def test_shipped_means_the_translator_in_the_package(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = given_data(run)
+    made = load_recipe(
+        "finetune_en_fr",
+        [f"data.train={data['train']}", f"data.dev={data['dev']}", "run.steps=1", "run.threads=1"],
+    )
+    monkeypatch.chdir(run)
+    session.start(made, run.parent / "tuned").train()
+    best = run.parent / "tuned" / "best"
+    for name in ("tokenizer.json", "config.json"):
+        assert (best / name).read_bytes() == (SHIPPED / name).read_bytes()
+    card = (best / "README.md").read_text(encoding="utf-8")
+    assert "Started from the model shipped" in card and "tatoeba.org" in card
+    assert (best / "model.safetensors").read_bytes() != (SHIPPED / "model.safetensors").read_bytes()
+    (run / "shipped").mkdir()  # a directory of the user's comes first
+    assert made.base_directory == Path("shipped")
 
 
 def test_a_tokenizer_of_the_same_size_that_is_not_the_models_is_refused(run: Path) -> None:
