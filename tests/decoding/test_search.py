@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -66,6 +67,18 @@ def test_greedy_takes_the_likeliest_token_at_every_step(seed: int) -> None:
     steps = teacher_forced(model, source, tokens)
     steps[:, [model.config.pad_id, model.config.bos_id]] = -torch.inf
     assert steps.argmax(dim=1).tolist() == tokens
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_bos_token_that_is_the_eos_token_ends_a_sentence(options: DecodingOptions) -> None:
+    model = make_model()
+    model.config = replace(model.config, bos_id=model.config.eos_id)
+    sources = random_sources(model, 6)
+    found = decode(model, sources, options)
+    assert any(best[0].finished for best in found)
+    for source, (hypothesis, *_) in zip(sources, found, strict=True):
+        expected = true_score(model, source, written(hypothesis, model))
+        assert hypothesis.score == pytest.approx(expected, abs=1e-4, rel=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,5 +1,7 @@
 """Greedy and beam search find what `decode` finds with the readable engine."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +72,20 @@ def test_every_kernel_finds_the_same_hypotheses(kernels: str, kind: str) -> None
     for beam_size in (1, 5):
         options = DecodingOptions(beam_size=beam_size, n_best=beam_size)
         assert_equal_or_tied(model, engine(model, kernels), sources, options)
+
+
+@pytest.mark.parametrize("kind", TRANSLATORS)
+def test_both_engines_end_sentences_with_a_bos_token_that_is_the_eos_token(kind: str) -> None:
+    model = translator(kind)
+    model.config = replace(model.config, bos_id=model.config.eos_id)
+    sources = random_sources(model, 11)
+    for beam_size in (1, 5):
+        options = DecodingOptions(beam_size=beam_size, n_best=beam_size, min_length=2)
+        assert_equal_or_tied(model, engine(model), sources, options)
+        found = engine(model).decode(sources, options)
+        assert any(best[0].finished for best in found)
+        special = {model.config.pad_id, model.config.eos_id}
+        assert not special & {token for best in found for h in best for token in h.ids}
 
 
 @pytest.mark.parametrize("number", [0, 1])

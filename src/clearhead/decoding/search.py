@@ -13,13 +13,14 @@ from clearhead.models.config import TransformerConfig
 class Constraints:
     """The bans that hold for every search.
 
-    Never written: the padding token, the BOS token, the EOS token before `min_length` tokens, and
-    any token that would repeat an n-gram of size `no_repeat_ngram`. If the ban on n-grams leaves
-    no token, the EOS token is allowed, even before `min_length`.
+    Never written: the padding token, the BOS token unless it is the EOS token, the EOS token
+    before `min_length` tokens, and any token that would repeat an n-gram of size
+    `no_repeat_ngram`. If the ban on n-grams leaves no token, the EOS token is allowed, even
+    before `min_length`.
     """
 
     def __init__(self, config: TransformerConfig, options: DecodingOptions) -> None:
-        self.never = [config.pad_id, config.bos_id]
+        self.never = config.never_generated
         self.eos_id = config.eos_id
         self.min_length, self.n = options.min_length, options.no_repeat_ngram
 

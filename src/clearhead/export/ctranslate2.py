@@ -73,7 +73,7 @@ def _spec(model: Any) -> Any:
         _norm(spec.encoder.layer_norm, model.encoder.norm, config.d_model)
         _norm(spec.decoder.layer_norm, model.decoder.norm, config.d_model)
     _linear(spec.decoder.projection, model.projection_layer.proj)
-    spec.decoder.projection.bias[[config.pad_id, config.bos_id]] = EXCLUDED
+    spec.decoder.projection.bias[config.never_generated] = EXCLUDED
     return spec
 
 

@@ -109,7 +109,7 @@ def _search(config: TransformerConfig) -> Any:
         early_stopping="never",
         max_length=config.tgt_seq_len,
         min_new_tokens=1,
-        suppress_tokens=[config.pad_id, config.bos_id],
+        suppress_tokens=config.never_generated,
         pad_token_id=config.pad_id,
         bos_token_id=config.bos_id,
         eos_token_id=config.eos_id,

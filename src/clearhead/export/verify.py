@@ -130,5 +130,5 @@ def _logits(model: Transformer, sources: Sequence[Ids], targets: Sequence[Ids]) 
 
 def _difference(ours: Tensor, theirs: Tensor, model: Transformer) -> float:
     difference = (ours - theirs).abs()
-    difference[:, [model.config.pad_id, model.config.bos_id]] = 0.0
+    difference[:, model.config.never_generated] = 0.0
     return float(difference.max())
