@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def test_padding_and_bos_are_never_predicted(tmp_path: Path) -> None:
     engine = engine_of(TARGET)(models.exported(model, "ctranslate2", tmp_path))
     found = engine.translate(models.tiny_sources(model, 5), 4, 9)
     assert not {0, 1} & {number for ids in found for number in ids}
+
+
+def test_a_bos_token_that_is_the_eos_token_ends_translations(tmp_path: Path) -> None:
+    model = models.tiny()
+    model.config = replace(model.config, bos_id=model.config.eos_id)
+    engine = engine_of(TARGET)(models.exported(model, "ctranslate2", tmp_path))
+    models.assert_same_translations(engine, model)
 
 
 def test_int8_has_a_quarter_of_the_size_and_similar_translations(

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,13 @@ def test_pre_and_post_norm_have_architectures(norm: str, tmp_path: Path) -> None
     models.assert_same_translations(engine, model)
     found = verify(model, engine, models.tiny_sources(model, 9))
     assert found.logit_difference < 1e-3
+
+
+def test_a_bos_token_that_is_the_eos_token_ends_translations(tmp_path: Path) -> None:
+    model = models.tiny()
+    model.config = replace(model.config, bos_id=model.config.eos_id)
+    engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
+    models.assert_same_translations(engine, model)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
