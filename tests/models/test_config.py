@@ -157,6 +157,16 @@ def test_padding_and_eos_are_two_tokens() -> None:
     assert "pad_id=2, bos_id=1 and eos_id=2" in refused(SIZES | {"pad_id": 2})
 
 
+def test_the_bos_token_is_one_of_the_target_and_the_others_of_both() -> None:
+    """Only the decoder reads the BOS token."""
+    vocabularies = {"src_vocab_size": 63, "tgt_vocab_size": 71}
+    assert TransformerConfig(**vocabularies, bos_id=70).bos_id == 70
+    for beyond in ({"bos_id": 71}, {"pad_id": 63}, {"eos_id": 63}):
+        assert "below 63, the smaller vocabulary size (bos_id below 71" in refused(
+            SIZES | vocabularies | beyond
+        )
+
+
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     config = TransformerConfig(np.int64(20), np.int32(30), h=np.int8(4))  # type: ignore[arg-type]
     assert config == TransformerConfig(20, 30, h=4)

@@ -144,11 +144,12 @@ class TransformerConfig:
                 "every head needs the same whole number d_k = d_model / h of dimensions"
             )
         smaller = min(self.src_vocab_size, self.tgt_vocab_size)
-        beyond = max(self.pad_id, self.bos_id, self.eos_id) >= smaller
+        beyond = max(self.pad_id, self.eos_id) >= smaller or self.bos_id >= self.tgt_vocab_size
         if beyond or self.pad_id == self.eos_id:
             raise UserError(
                 f"pad_id={self.pad_id}, bos_id={self.bos_id} and eos_id={self.eos_id} must lie "
-                f"in a vocabulary of {smaller} tokens; give ids below it, and two for pad and eos"
+                f"below {smaller}, the smaller vocabulary size (bos_id below "
+                f"{self.tgt_vocab_size}, the target's); give such ids, and two for pad and eos"
             )
         if self.tie_embeddings and self.src_vocab_size != self.tgt_vocab_size:
             raise UserError(
