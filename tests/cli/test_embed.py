@@ -105,6 +105,19 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(
     assert code == 0 and "1 of 2 texts were cut to 48 tokens" in err
 
 
+@pytest.mark.parametrize("pooling", ["mean", "none"])
+def test_a_text_that_is_refused_leaves_no_header_on_standard_output(
+    pooling: str, model: Path, tmp_path: Path, call: Call
+) -> None:
+    long, empty = tmp_path / "long.txt", tmp_path / "empty.txt"
+    long.write_text("ok\n" + "cat " * 60 + "\n", encoding="utf-8")
+    empty.write_text("", encoding="utf-8")
+    code, out, _ = call("embed", "--model", model, long, "--pooling", pooling)
+    assert (code, out) == (2, "")
+    code, out, _ = call("embed", "--model", model, empty, "--pooling", pooling)
+    assert code == 0 and out.startswith("id\t") and out.count("\n") == 1
+
+
 @pytest.mark.parametrize("verb", ["embed", "fill-mask", "classify"])
 def test_a_directory_without_an_encoder_is_named_with_what_it_holds(
     verb: str, tmp_path: Path, call: Call
