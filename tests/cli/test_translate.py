@@ -150,7 +150,7 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     out, err = capfd.readouterr()
     assert out.count("\n") == 1
     assert ENGINE.match(err)
-    warning = "clearhead: warning: 1 of 1 sentences reached the length limit"
+    warning = "clearhead: warning: 1 of 1 sentence reached the length limit"
     assert without_engine(err).startswith(warning)
     assert run([*arguments, "--quiet"]) == 0
     assert capfd.readouterr().err == ""

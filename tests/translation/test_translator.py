@@ -95,8 +95,17 @@ def test_a_long_sentence_is_refused_with_both_numbers_if_asked() -> None:
 def test_a_translation_that_hits_its_limit_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     ((best,),) = translator().translate_detailed(["Hello"], DecodingOptions(max_length=2))
     assert not best.finished
-    assert "1 of 1 sentences reached the length limit" in caplog.text
+    assert "1 of 1 sentence reached the length limit" in caplog.text
     assert "'Hello'" in caplog.text
+
+
+def test_the_warning_of_a_limit_names_the_arguments_and_the_options(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    translator().translate(["Hello", "Hello"], max_length=2)
+    assert "2 of 2 sentences reached the length limit" in caplog.text
+    assert "max_length (--max-length)" in caplog.text
+    assert "no_repeat_ngram=4 (--no-repeat-ngram 4)" in caplog.text
 
 
 def test_n_best_lists_are_ranked_and_their_scores_are_true() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis
+from clearhead.errors import counted
 from clearhead.text import BothLanguages
 from clearhead.translation.sources import Source, Span
 
@@ -215,11 +216,11 @@ def warn_of_limits(
     if cut:
         start, end = cut[0].span
         logger.warning(
-            "%d of %d sentences reached the length limit before the EOS token, the first is %r; "
-            "their translations are incomplete or repetitive: raise --max-length, or set "
-            "--no-repeat-ngram 4",
+            "%d of %s reached the length limit before the EOS token, the first is %r; such a "
+            "translation is incomplete or repetitive: raise max_length (--max-length), or set "
+            "no_repeat_ngram=4 (--no-repeat-ngram 4)",
             len(cut),
-            len(sources),
+            counted(len(sources), "sentence"),
             texts[cut[0].text][start : min(end, start + 60)],
         )
 
