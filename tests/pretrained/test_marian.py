@@ -9,10 +9,12 @@ import transformers
 from torch import Tensor
 
 from clearhead.blocks import decoder_mask, look_ahead_mask
+from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.explain.capture import capture
 from clearhead.models.marian import Marian
 from clearhead.pretrained import from_pretrained, save_pretrained
+from clearhead.pretrained.marian import SEARCH, log_search_settings
 from tests.pretrained.reference import (
     CLOSE,
     attention_mask,
@@ -156,3 +158,22 @@ def test_encoder_and_decoder_of_different_widths_are_refused(tmp_path: Path) -> 
     theirs.save_pretrained(tmp_path)
     with pytest.raises(UserError, match="encoder_ffn_dim=28 and decoder_ffn_dim=32"):
         from_pretrained(tmp_path)
+
+
+def test_search_settings_of_the_file_that_differ_from_ours_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "clearhead")
+    for content in ('{"num_beams": 4, "length_penalty": 1, "no_repeat_ngram_size": null}', "{}"):
+        (tmp_path / "generation_config.json").write_text(content, encoding="utf-8")
+        log_search_settings(tmp_path)
+    assert not caplog.records
+    content = '{"num_beams": 6, "length_penalty": 1.0, "no_repeat_ngram_size": 2}'
+    (tmp_path / "generation_config.json").write_text(content, encoding="utf-8")
+    log_search_settings(tmp_path)
+    assert "has num_beams=6, no_repeat_ngram_size=2, which clearhead does not apply" in caplog.text
+    assert "set beam_size=6, no_repeat_ngram=2 (" in caplog.text
+
+
+def test_the_defaults_of_the_search_are_those_of_decoding_options() -> None:
+    assert all(getattr(DecodingOptions(), name) == usual for name, usual in SEARCH.values())

@@ -54,6 +54,19 @@ def test_the_pipeline_and_the_command_line_know_it(
     assert capsys.readouterr().out.splitlines() == expected
 
 
+def test_a_search_setting_that_is_not_applied_is_one_line_on_standard_error(
+    directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in directory.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "generation_config.json").write_text('{"num_beams": 6}', encoding="utf-8")
+    command = ["translate", "--model", str(tmp_path), "--device", "cpu", TEXTS[0]]
+    for quiet, lines in (([], 1), (["--quiet"], 0)):
+        assert run([*command, *quiet]) == 0
+        said = [line for line in capsys.readouterr().err.splitlines() if "num_beams=6" in line]
+        assert len(said) == lines and all("set beam_size=6" in line for line in said)
+
+
 def test_its_words_are_linked_and_its_attention_is_drawn(directory: Path) -> None:
     translator = Translator.from_pretrained(directory, "cpu", split_sentences=False)
     options = DecodingOptions(max_length=LIMIT)

@@ -190,13 +190,13 @@ def progress(line: str) -> None:
 
 @contextmanager
 def warnings_on_stderr(quiet: bool) -> Iterator[None]:
-    """Print warnings of `clearhead` loggers, which engine runs, and progress.
+    """Print warnings of `clearhead` loggers, which engine runs, settings not applied, and progress.
 
     `quiet` leaves errors only.
     """
     logger = logging.getLogger("clearhead")
-    for name in ("clearhead.decoding.choice", "clearhead.translation.translator"):
-        logging.getLogger(name).setLevel(logging.INFO)
+    for name in ("decoding.choice", "pretrained.marian", "translation.translator"):
+        logging.getLogger(f"clearhead.{name}").setLevel(logging.INFO)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     handler.setLevel(logging.ERROR if quiet else logging.INFO)

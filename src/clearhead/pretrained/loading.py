@@ -20,7 +20,7 @@ from clearhead.pretrained.bert import BERT, ESM
 from clearhead.pretrained.family import Family, Raw
 from clearhead.pretrained.files import CONFIG, directory_of, read_weights
 from clearhead.pretrained.gpt import GPT
-from clearhead.pretrained.marian import MARIAN
+from clearhead.pretrained.marian import MARIAN, log_search_settings
 from clearhead.pretrained.table import Row, Table
 from clearhead.text import PretrainedTokenizer, load_tokenizer
 from clearhead.text.model_files import read_json
@@ -104,6 +104,8 @@ def load(
     tokenizer = load_tokenizer(directory)
     model = from_pretrained(directory, dtype)
     check_together(model, tokenizer, str(directory))
+    if isinstance(model, Marian):
+        log_search_settings(directory)
     return model, tokenizer
 
 

@@ -1,12 +1,17 @@
 """Marian's files (`transformers`: MarianMTModel)."""
 
+import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from clearhead.errors import UserError
 from clearhead.models.marian import Marian, MarianConfig
 from clearhead.pretrained.family import Family, Raw
 from clearhead.pretrained.table import ONE_BATCH, ONE_ROW, Row, Table, linears, norms, tensor
+from clearhead.text.model_files import read_json
+
+logger = logging.getLogger(__name__)
 
 _ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _SUBLAYERS = {"self_attn": "self_attention_block", "encoder_attn": "cross_attention_block"}
@@ -57,6 +62,28 @@ _ROWS = (
 TABLES = {
     shared: Table("", (*words, *_ROWS)) for shared, words in ((True, _SHARED), (False, _SEPARATE))
 }
+
+
+# Settings of a search in generation_config.json: their names and defaults in `DecodingOptions`.
+SEARCH: dict[str, tuple[str, float]] = {
+    "num_beams": ("beam_size", 4),
+    "length_penalty": ("length_penalty", 1.0),
+    "no_repeat_ngram_size": ("no_repeat_ngram", 0),
+}
+
+
+def log_search_settings(directory: Path) -> None:
+    """Log the settings in generation_config.json, which is not applied, that differ from ours."""
+    raw = read_json(directory / "generation_config.json", {})
+    given = {key: raw[key] for key in SEARCH if raw.get(key) not in (None, SEARCH[key][1])}
+    if given:
+        logger.info(
+            "generation_config.json of %s has %s, which clearhead does not apply; to search with "
+            "these values, set %s (options of the same names on the command line)",
+            directory,
+            ", ".join(f"{key}={value}" for key, value in given.items()),
+            ", ".join(f"{SEARCH[key][0]}={value}" for key, value in given.items()),
+        )
 
 
 class MarianFamily(Family):
@@ -112,6 +139,7 @@ MARIAN = MarianFamily(
         "eos_id": "eos_token_id",
     },
     fixed={
+        # transformers 5 ignores these four, and computes another function than the training did.
         "normalize_before": (False,),
         "normalize_embedding": (False,),
         "add_final_layer_norm": (False,),
