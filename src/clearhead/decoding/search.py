@@ -10,17 +10,21 @@ from clearhead.decoding.steps import Steps
 from clearhead.models.config import TransformerConfig
 
 
+def never_generated(config: TransformerConfig) -> list[int]:
+    """The padding and the BOS token; a BOS token that is also the EOS token may end a sentence."""
+    return sorted({config.pad_id, config.bos_id} - {config.eos_id})
+
+
 class Constraints:
     """The bans that hold for every search.
 
-    Never written: the padding token, the BOS token unless it is the EOS token, the EOS token
-    before `min_length` tokens, and any token that would repeat an n-gram of size
-    `no_repeat_ngram`. If the ban on n-grams leaves no token, the EOS token is allowed, even
-    before `min_length`.
+    Never written: the tokens of `never_generated`, the EOS token before `min_length` tokens, and
+    any token that would repeat an n-gram of size `no_repeat_ngram`. If the ban on n-grams leaves
+    no token, the EOS token is allowed, even before `min_length`.
     """
 
     def __init__(self, config: TransformerConfig, options: DecodingOptions) -> None:
-        self.never = config.never_generated
+        self.never = never_generated(config)
         self.eos_id = config.eos_id
         self.min_length, self.n = options.min_length, options.no_repeat_ngram
 

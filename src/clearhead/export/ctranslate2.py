@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clearhead.decoding.search import never_generated
 from clearhead.export.conventions import epsilon, scale_and_shift, vocabulary_list, weight_and_bias
 from clearhead.export.verify import Ids
 from clearhead.models import Transformer
@@ -73,7 +74,7 @@ def _spec(model: Any) -> Any:
         _norm(spec.encoder.layer_norm, model.encoder.norm, config.d_model)
         _norm(spec.decoder.layer_norm, model.decoder.norm, config.d_model)
     _linear(spec.decoder.projection, model.projection_layer.proj)
-    spec.decoder.projection.bias[config.never_generated] = EXCLUDED
+    spec.decoder.projection.bias[never_generated(config)] = EXCLUDED
     return spec
 
 

@@ -23,6 +23,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
 from clearhead.decoding.readable import batches_by_tokens, padded
+from clearhead.decoding.search import never_generated
 from clearhead.errors import UserError
 from clearhead.export.conventions import transformers_weights
 from clearhead.export.verify import Ids
@@ -109,7 +110,7 @@ def _search(config: TransformerConfig) -> Any:
         early_stopping="never",
         max_length=config.tgt_seq_len,
         min_new_tokens=1,
-        suppress_tokens=config.never_generated,
+        suppress_tokens=never_generated(config),
         pad_token_id=config.pad_id,
         bos_token_id=config.bos_id,
         eos_token_id=config.eos_id,

@@ -12,6 +12,7 @@ from clearhead import decoding
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.data.grammar import generate
 from clearhead.decoding.readable import padded
+from clearhead.decoding.search import never_generated
 from clearhead.errors import UserError
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
@@ -130,5 +131,5 @@ def _logits(model: Transformer, sources: Sequence[Ids], targets: Sequence[Ids]) 
 
 def _difference(ours: Tensor, theirs: Tensor, model: Transformer) -> float:
     difference = (ours - theirs).abs()
-    difference[:, model.config.never_generated] = 0.0
+    difference[:, never_generated(model.config)] = 0.0
     return float(difference.max())

@@ -159,11 +159,6 @@ class TransformerConfig:
             )
 
     @property
-    def never_generated(self) -> list[int]:
-        """The padding and the BOS token; a BOS token that is also the EOS token may end a text."""
-        return sorted({self.pad_id, self.bos_id} - {self.eos_id})
-
-    @property
     def parameters(self) -> int:
         """Learned elements, without biases and norms."""
         vocabularies = self.src_vocab_size
