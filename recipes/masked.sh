@@ -7,7 +7,8 @@
 # clearhead's grammar.
 #
 # With your own text: clearhead train masked --set data.train=my.txt
-# (each paragraph is a text; one in twenty is kept for validation).
+# (each paragraph is a text; one in twenty is kept for validation). A row of a batch is one text,
+# between [CLS] and [SEP]; a text longer than model.seq_len is cut into windows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 run=${RUN_DIR:-runs/masked}

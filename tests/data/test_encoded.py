@@ -137,3 +137,12 @@ def test_a_pickled_corpus_is_read_by_the_process_that_gets_it(tmp_path: Path) ->
     ids = [([5, 6, 7], [8, 9]), ([10], [11, 12, 13])]
     corpus = build(ids, tmp_path / "corpus")
     assert everything(pickle.loads(pickle.dumps(corpus))) == everything(corpus)
+
+
+def test_rows_of_texts_have_no_targets_and_a_long_text_has_several(tmp_path: Path) -> None:
+    def halves(texts: list[str]) -> list[list[int]]:
+        return [[int(i) for i in part] for text in texts for part in text.split("|")]
+
+    corpus = EncodedCorpus.build_rows(["12|3", "456"], halves, tmp_path)
+    assert everything(corpus) == [([1, 2], []), ([3], []), ([4, 5, 6], [])]
+    assert (corpus.token_count, corpus.skipped) == (6, 0)

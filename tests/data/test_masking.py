@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.masking import IGNORED, MaskedBatches, Vocabulary, mask_tokens
-from clearhead.data.token_stream import PackedCorpus
 
 SPECIAL, MASK, SIZE = (0, 1, 2, 3), 2, 50
 VOCABULARY = Vocabulary(SIZE, SPECIAL, MASK)
@@ -56,29 +57,31 @@ def test_special_tokens_alone_are_not_masked() -> None:
     assert (mask_tokens(np.array([[1, 3, -1]]), VOCABULARY, 1).labels == IGNORED).all()
 
 
-SEP = 3
-TEXTS = ["abc", "d", "efghijk", "lmnopqrstuvw", "xy", "z"]
+CLS, SEP, PAD = 1, 3, 0
+ROWS = [[CLS, *range(10 * k, 10 * k + length)] for k, length in enumerate([3, 1, 7, 9, 2, 1], 1)]
 
 
 def encode(texts: Sequence[str]) -> list[list[int]]:
-    return [[ord(c) for c in text] for text in texts]
+    return [ROWS[int(text)] for text in texts]
 
 
 def masked(directory: Path) -> MaskedBatches:
-    corpus = PackedCorpus.build(TEXTS, encode, SEP, 200, directory)
-    return MaskedBatches(corpus, Vocabulary(200, (0, 1, 2, SEP), 2), (1, SEP, 0), 7, 2, seed=4)
+    corpus = EncodedCorpus.build_rows([*"012345"], encode, directory)
+    plan = BatchPlan(12, window=4, seed=4, pad_id=PAD, eos_id=SEP)
+    return MaskedBatches(TokenBatches(corpus, plan), Vocabulary(200, (PAD, CLS, 2, SEP), 2))
 
 
-def test_rows_are_framed_and_padded_and_lose_no_token(tmp_path: Path) -> None:
-    batches, found = masked(tmp_path), list[int]()
+def test_each_row_of_an_epoch_is_one_row_of_the_corpus_and_padding(tmp_path: Path) -> None:
+    batches, found = masked(tmp_path), list[list[int]]()
     while batches.epoch == 0:
-        batch = next(batches)
-        truth = np.where(batch.labels >= 0, batch.labels, batch.ids)
+        ids, labels = next(batches)
+        assert (labels[np.isin(ids, (PAD, CLS, SEP))] == IGNORED).all() and (labels >= 0).any()
+        truth = np.where(labels >= 0, labels, ids)
         for row in truth.tolist():
-            length = len(row) - row.count(0)
-            assert row[0] == 1 and row[length - 1] == SEP and not any(row[length:])
-            found += row[1 : length - 1]
-    assert sorted(found) == sorted([SEP, *(i for ids in encode(TEXTS) for i in (*ids, SEP))])
+            length = len(row) - row.count(PAD)
+            assert row[length - 1] == SEP and not any(row[length:])
+            found.append(row[: length - 1])
+    assert sorted(found) == ROWS
 
 
 @pytest.mark.parametrize("steps", [1, 4, 9])
@@ -88,5 +91,7 @@ def test_masked_batches_resume_from_a_saved_position(steps: int, tmp_path: Path)
         next(one)
     other.restore(one.state())
     for _ in range(6):
-        assert next(one).ids.tolist() == next(other).ids.tolist()
+        mine, theirs = next(one), next(other)
+        assert mine.ids.tolist() == theirs.ids.tolist()
+        assert mine.labels.tolist() == theirs.labels.tolist()
     assert one.epoch == other.epoch > 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ CHECKED = 1 << 16
 """Records of the index that are checked together."""
 
 Encode = Callable[[list[str]], list[list[int]]]
+Sides = tuple[list[int], list[int]]
+Item = TypeVar("Item")
 Ids = NDArray[np.unsignedinteger[Any]]
 Ints = NDArray[np.int64]
 
@@ -81,7 +83,27 @@ class EncodedCorpus:
         Raises:
             UserError: the directory cannot be written.
         """
-        _write(pairs, encode_batch, Path(directory), max_length)
+
+        def fits(sides: Sides) -> bool:
+            return all(0 < len(side) <= max_length for side in sides)
+
+        _write(_encoded(pairs, encode_batch), Path(directory), fits)
+        return cls.open(directory)
+
+    @classmethod
+    def build_rows(
+        cls, texts: Iterable[str], encode_rows: Encode, directory: Path
+    ) -> "EncodedCorpus":
+        """Write rows of ids without targets: all rows of a text, of which a long one has several.
+
+        Args:
+            encode_rows: texts to the rows of all of them.
+
+        Raises:
+            UserError: the directory cannot be written.
+        """
+        rows = (encode_rows(chunk) for chunk in _chunks(texts))
+        _write(([(row, []) for row in part] for part in rows), Path(directory), any)
         return cls.open(directory)
 
     @classmethod
@@ -149,7 +171,14 @@ class EncodedCorpus:
         return everything[offsets // INDEX_TYPE.itemsize]
 
 
-def _write(pairs: Iterable[Pair], encode_batch: Encode, directory: Path, max_length: int) -> None:
+def _encoded(pairs: Iterable[Pair], encode_batch: Encode) -> Iterator[list[Sides]]:
+    for chunk in _chunks(pairs):
+        sources = encode_batch([pair.source for pair in chunk])
+        targets = encode_batch([pair.target for pair in chunk])
+        yield list(zip(sources, targets, strict=True))
+
+
+def _write(chunks: Iterable[list[Sides]], directory: Path, fits: Callable[[Sides], bool]) -> None:
     """Write tokens and index, then `meta.json`, without which the directory is no corpus."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -158,10 +187,9 @@ def _write(pairs: Iterable[Pair], encode_batch: Encode, directory: Path, max_len
         for path in (tokens_path, index_path):
             forget_checksum(path)
         with tokens_path.open("w+b") as tokens, index_path.open("w+b") as index:
-            writer = _Writer(tokens, index, max_length)
-            for chunk in _chunks(pairs):
-                sources = encode_batch([pair.source for pair in chunk])
-                writer.write(sources, encode_batch([pair.target for pair in chunk]))
+            writer = _Writer(tokens, index, fits)
+            for chunk in chunks:
+                writer.write(chunk)
             for stream in (tokens, index):
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -177,16 +205,16 @@ def _write(pairs: Iterable[Pair], encode_batch: Encode, directory: Path, max_len
 class _Writer:
     """Appends chunks; ids take 2 bytes each, and 4 from the first id that needs them."""
 
-    def __init__(self, tokens: IO[bytes], index: IO[bytes], max_length: int) -> None:
-        self.tokens, self.index, self.max_length = tokens, index, max_length
+    def __init__(self, tokens: IO[bytes], index: IO[bytes], fits: Callable[[Sides], bool]) -> None:
+        self.tokens, self.index, self.fits = tokens, index, fits
         self.pairs = self.skipped = self.token_count = 0
         self.dtype = "<u2"
         self.sha256 = hashlib.sha256()
 
-    def write(self, sources: list[list[int]], targets: list[list[int]]) -> None:
+    def write(self, chunk: list[Sides]) -> None:
         """Append the pairs whose lengths are allowed."""
-        kept = [pair for pair in zip(sources, targets, strict=True) if self._fits(*pair)]
-        self.skipped += len(sources) - len(kept)
+        kept = list(filter(self.fits, chunk))
+        self.skipped += len(chunk) - len(kept)
         records = np.zeros(len(kept), dtype=INDEX_TYPE)
         records["source"] = [len(source) for source, _ in kept]
         records["target"] = [len(target) for _, target in kept]
@@ -211,9 +239,6 @@ class _Writer:
             "digest": self.sha256.hexdigest(),
         }
 
-    def _fits(self, source: list[int], target: list[int]) -> bool:
-        return 0 < len(source) <= self.max_length and 0 < len(target) <= self.max_length
-
 
 def _widen(stream: IO[bytes], count: int, step: int = 2**20) -> None:
     """Rewrite `count` 2-byte ids as 4-byte ids in place, from the end, so that none is lost."""
@@ -225,7 +250,7 @@ def _widen(stream: IO[bytes], count: int, step: int = 2**20) -> None:
     stream.seek(4 * count)
 
 
-def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    remaining = iter(pairs)
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    remaining = iter(items)
     while chunk := list(islice(remaining, CHUNK)):
         yield chunk

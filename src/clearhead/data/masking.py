@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearhead.data.token_stream import BlockBatches, BlockPlan, Ids, PackedCorpus
+from clearhead.data.batching import TokenBatches
+from clearhead.data.token_stream import Ids
 
 SHARE = 0.15
 AS_MASK, AS_ANOTHER = 0.8, 0.9  # up to the first a mask, up to the second another token
 IGNORED = -1
 """The label of a token that is not predicted."""
-Frame = tuple[int, int, int]  # the ids of [CLS], [SEP] and [PAD]
 
 
 class Vocabulary(NamedTuple):
@@ -57,50 +57,25 @@ def mask_tokens(ids: Ids, vocabulary: Vocabulary, *seeds: int) -> Masked:
 
 
 class MaskedBatches(Iterator[Masked]):
-    """An endless sequence of batches; a row is [CLS] block [SEP], `length` tokens in all.
+    """An endless sequence of batches of source rows, other tokens masked in each epoch.
 
-    The masked tokens follow from the seed, the epoch and the index of the batch, so a run is
-    resumed from its position alone.
+    The masked tokens follow from the seed and the position of the batch, so a run is resumed
+    from its position alone.
     """
 
-    def __init__(
-        self,
-        corpus: PackedCorpus,
-        vocabulary: Vocabulary,
-        frame: Frame,
-        length: int,
-        rows: int,
-        seed: int,
-    ) -> None:
-        self.corpus, self.vocabulary, self.frame = corpus, vocabulary, frame
-        self._plain = BlockBatches(corpus, BlockPlan(length - 2, 0, rows, seed))
-        self.state, self.restore = self._plain.state, self._plain.restore
+    def __init__(self, plain: TokenBatches, vocabulary: Vocabulary) -> None:
+        self.plain, self.vocabulary = plain, vocabulary
+        self.state, self.restore = plain.state, plain.restore
 
     @property
     def epoch(self) -> int:
         """How often the whole corpus has been read."""
-        return self._plain.epoch
-
-    @property
-    def blocks(self) -> int:
-        """Blocks in an epoch."""
-        return self._plain.blocks
+        return self.plain.epoch
 
     def __next__(self) -> Masked:
-        batch = next(self._plain)
-        framed = between_special_tokens(batch.ids, self.frame)
-        return mask_tokens(framed, self.vocabulary, self._plain.plan.seed, batch.epoch, batch.index)
-
-
-def between_special_tokens(ids: Ids, frame: Frame) -> Ids:
-    """[CLS] row [SEP] for each row, (rows, n) -> (rows, n + 2); short rows are padded."""
-    first, last, pad = frame
-    lengths = (ids >= 0).sum(axis=1)
-    framed = np.full((len(ids), ids.shape[1] + 2), pad, dtype=np.int64)
-    framed[:, 0] = first
-    framed[:, 1:-1] = np.where(ids >= 0, ids, pad)
-    framed[np.arange(len(ids)), lengths + 1] = last
-    return framed
+        batch = next(self.plain)
+        seeds = (self.plain.plan.seed, batch.epoch, batch.window, batch.index)
+        return mask_tokens(batch.source, self.vocabulary, *seeds)
 
 
 class Spans(NamedTuple):

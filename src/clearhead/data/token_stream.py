@@ -3,8 +3,8 @@
 tokens.bin   EOS, ids of text 0, EOS, ids of text 1, …, EOS   (uint16 or uint32)
 meta.json    counts, type and digest; written last, so a directory without it is no corpus
 
-A language model is trained on full rows: nothing is padded, no token is lost, and where one text
-ends within a block, the separator between texts (the EOS token, or [SEP]) marks it (GPT-2,
+A causal language model is trained on full rows: nothing is padded, no token is lost, and where
+one text ends within a block, the separator between texts, the EOS token, marks it (GPT-2,
 section 2.1).
 """
 

@@ -159,7 +159,7 @@ class LanguageOptimizer(Optimizer):
 
 
 class LanguageRun(Run):
-    """With the settings for packed text."""
+    """With the settings for plain text."""
 
     dev_texts: int = Field(1000, gt=0, description="number of validation texts")
     average: int = Field(0, ge=0, description="snapshots averaged into the final model; 0: none")

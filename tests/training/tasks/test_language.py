@@ -5,10 +5,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from clearhead.data.corpus import Texts
+from clearhead.data.token_stream import PackedCorpus
 from clearhead.errors import UserError
+from clearhead.files import forget_checksum
 from clearhead.pretrained import load
 from clearhead.training import console
 from clearhead.training.metrics import read_metrics
@@ -133,6 +137,54 @@ def test_the_log_has_corpus_metric_samples_and_end(
     assert " bits per byte " in err and " → " in err and "done: 10 steps" in err
 
 
+def test_each_masked_row_is_one_text_or_a_window_of_one(tmp_path: Path) -> None:
+    task = start(tiny_language("masked", tmp_path, model={"seq_len": 9}), tmp_path / "run").task
+    special, rows = task.tokenizer.special_ids, list[list[int]]()
+    while task.batches.epoch == 0:
+        ids, labels = next(task.batches)
+        assert not (labels >= 0)[ids == special["pad"]].any()
+        for row in np.where(labels >= 0, labels, ids).tolist():
+            rows.append([i for i in row if i != special["pad"]])
+    texts = (text for k, text in enumerate(Texts("measured:300")) if k % 20 != 1)
+    inner = [task.tokenizer.encode(text)[1:-1] for text in texts]
+    windows = [ids[k : k + 7] for ids in inner for k in range(0, len(ids), 7)]
+    assert len(windows) > len(inner)
+    assert sorted(rows) == sorted([special["cls"], *ids, special["sep"]] for ids in windows)
+
+
+def test_validation_rows_are_those_of_training(tmp_path: Path) -> None:
+    same = {"train": str(tmp_path / "train.txt"), "dev": str(tmp_path / "train.txt")}
+    recipe = changed({"data": same, "model": {"seq_len": 9}}, "masked", tmp_path)
+    task = start(recipe, tmp_path / "run").task
+    ends = [
+        i
+        for batch in task.dev_batches
+        for i in (batch.ids == task.tokenizer.special_ids["sep"]).sum(1)
+    ]
+    assert ends == [1] * len(task.batches.plain.corpus)
+
+
+def test_a_masked_run_with_packed_rows_is_one_line(tmp_path: Path) -> None:
+    session = start(tiny_language("masked", tmp_path), tmp_path / "run")
+    session.trainer.step()
+    session.checkpoints.save_last()
+    tokenizer, data = session.task.tokenizer, session.run.data
+    for name in ("index.bin", "tokens.bin", "meta.json"):
+        forget_checksum(data / name)
+        (data / name).unlink()
+    sep, size = tokenizer.special_ids["sep"], tokenizer.vocab_size
+    PackedCorpus.build(Texts("measured:300"), tokenizer.encode_batch, sep, size, data)
+    session.run.release()
+    with pytest.raises(UserError, match=r"holds several texts in a row.*start a new run") as caught:
+        resume(tmp_path / "run")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_text_shorter_than_a_block_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="fewer than one block of"):
+        start(tiny_language("causal", tmp_path, model={"seq_len": 9000}), tmp_path / "run")
+
+
 def changed(values: dict[str, dict[str, object]], task: str, folder: Path) -> Any:
     recipe = tiny_language(task, folder).model_dump(mode="json")
     for section, keys in values.items():
@@ -150,7 +202,6 @@ def changed(values: dict[str, dict[str, object]], task: str, folder: Path) -> An
         ({"data": {"dev": "{}/empty.txt"}}, "holds no text"),
         ({"data": {"train": "{}/latin.txt"}}, "is not valid UTF-8"),
         ({"data": {"train": "{}/single.txt"}}, r"is one paragraph, .*data\.unit=line"),
-        ({"model": {"seq_len": 9000}}, "fewer than one block of"),
         ({"vocabulary": {"size": 5000}}, r"only \d+ pieces can be learned"),
         ({"model": {"h": 3}}, "not divisible by h=3"),
         ({"model": {"activation": "gelo"}}, "activation='gelo' is not known"),

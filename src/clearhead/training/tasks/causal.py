@@ -1,6 +1,8 @@
 """Causal language modelling: a `Gpt` predicts each token of plain text from those before it."""
 
 import math
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from clearhead.decoding.generation import generate
 from clearhead.models import Gpt, GptConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_byte_level
-from clearhead.training.model_recipes import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe, LanguageRun
 from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
@@ -39,28 +41,36 @@ class Causal(LanguageTask):
     )
     model_class, config_class = Gpt, GptConfig
     tokenizer_format = TokenizerFormat(learn_byte_level, FastTokenizer.byte_level)
-    block_margin = 1  # the label of the last token
+    batches: BlockBatches
 
-    @property
-    def separator(self) -> int:
-        """The EOS token."""
-        return self.tokenizer.special_ids["eos"]
-
-    def encode(self, texts: list[str]) -> list[list[int]]:
-        """Ids without special tokens."""
-        return self.tokenizer.encode_batch(texts)
-
-    def prepare_batches(
-        self, corpus: PackedCorpus, dev: list[str], length: int, rows: int, seed: int
-    ) -> None:
-        """Blocks of `length` tokens in random order; the validation texts as whole rows."""
-        self.batches = BlockBatches(corpus, BlockPlan(length, 1, rows, seed))
-        self.dev_ids, self.rows = self.encode(dev), rows
-        eos = self.separator
+    def prepare_dev(self, texts: list[str]) -> None:
+        """Blocks, as in training, but in order."""
+        eos = self.tokenizer.special_ids["eos"]
+        self.dev_ids = self.tokenizer.encode_batch(texts)
         stream = [i for ids in self.dev_ids for i in (eos, *ids)] + [eos]
-        self.dev_blocks = cut_into_blocks(np.array(stream, dtype=np.int64), length)
+        self.dev_blocks = cut_into_blocks(np.array(stream, dtype=np.int64), self.length)
         # The EOS token after a text counts as one byte, as a line end would.
-        self.dev_bytes = sum(len(text.encode("utf-8")) + 1 for text in dev)
+        self.dev_bytes = sum(len(text.encode("utf-8")) + 1 for text in texts)
+
+    def build_corpus(self, texts: Iterable[str], directory: Path) -> None:
+        """A stream of all texts."""
+        tokenizer, block = self.tokenizer, self.length + 1  # the label of the last token
+        eos, size = tokenizer.special_ids["eos"], tokenizer.vocab_size
+        PackedCorpus.build(texts, tokenizer.encode_batch, eos, size, directory, block)
+
+    def open_batches(self, directory: Path, run: LanguageRun) -> BlockBatches:
+        """Blocks of `length` tokens in random order."""
+        self.rows = max(1, run.batch_tokens // self.length)
+        plan = BlockPlan(self.length, 1, self.rows, run.seed)
+        return BlockBatches(PackedCorpus.open(directory), plan)
+
+    def summary(self) -> str:
+        """The size of the corpus and of the vocabulary."""
+        corpus = self.batches.corpus
+        return (
+            f"{corpus.texts:,} texts, {corpus.tokens:,} tokens in {self.batches.blocks:,} blocks, "
+            f"vocabulary {self.tokenizer.vocab_size:,}"
+        )
 
     def losses(self, model: Gpt, batch: Blocks) -> Losses:
         """Cross-entropy of every next token."""
@@ -90,7 +100,7 @@ class Causal(LanguageTask):
 
     def family_config(self, recipe: LanguageRecipe) -> dict[str, Any]:
         """Dropout of the embeddings, and the EOS token, which is also GPT-2's BOS token."""
-        eos = self.separator
+        eos = self.tokenizer.special_ids["eos"]
         return {"embedding_dropout": recipe.model.dropout, "bos_id": eos, "eos_id": eos}
 
 

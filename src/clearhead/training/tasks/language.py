@@ -15,7 +15,7 @@ import torch
 
 from clearhead.data.corpus import Share, Texts
 from clearhead.data.masking import MaskedBatches
-from clearhead.data.token_stream import BlockBatches, PackedCorpus
+from clearhead.data.token_stream import BlockBatches
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.files import record_checksums
@@ -26,7 +26,7 @@ from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import save_older_layout
 from clearhead.text.pretrained import load_tokenizer
 from clearhead.training.device_settings import DeviceSettings
-from clearhead.training.model_recipes import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe, LanguageRun
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
 from clearhead.training.task import TaskDescription, ValidationResult
@@ -48,7 +48,6 @@ class LanguageTask(ABC):
     model_class: ClassVar[type[Gpt] | type[Bert]]
     config_class: ClassVar[type[GptConfig] | type[BertConfig]]
     tokenizer_format: ClassVar[TokenizerFormat]
-    block_margin: ClassVar[int]  # tokens of a block of text minus tokens of a model input
     predicts_tokens: ClassVar[bool] = True
 
     batches: BlockBatches | MaskedBatches
@@ -57,11 +56,12 @@ class LanguageTask(ABC):
         self.token_loss = settings.engine.token_loss
         self.tokenizer = prepare_tokenizer(recipe, run, self.tokenizer_format)
         self.model = self._prepare_model(recipe, run)
-        dev = prepare_dev(recipe, run)  # before the corpus: its errors are cheap to repair
-        length = min(recipe.model.seq_len, self.model.config.seq_len)
-        corpus = self._prepare_corpus(recipe, run, length + self.block_margin)
-        rows = max(1, recipe.run.batch_tokens // length)
-        self.prepare_batches(corpus, dev, length, rows, recipe.run.seed)
+        self.length = min(recipe.model.seq_len, self.model.config.seq_len)
+        self.prepare_dev(prepare_dev(recipe, run))  # first: its errors are cheap to repair
+        if not (run.data / "meta.json").exists():  # encoded once for a run and its resumptions
+            log.info("encoding %s …", recipe.data.train)
+            self.build_corpus(training_texts(recipe), run.data)
+        self.batches = self.open_batches(run.data, recipe.run)
 
     @classmethod
     def check(cls, recipe: LanguageRecipe) -> None:
@@ -77,20 +77,17 @@ class LanguageTask(ABC):
             )
             config.attention()  # refuses an h that does not divide d_model
 
-    @property
     @abstractmethod
-    def separator(self) -> int:
-        """The token between two texts."""
+    def prepare_dev(self, texts: list[str]) -> None:
+        """Encode the validation texts."""
 
     @abstractmethod
-    def encode(self, texts: list[str]) -> list[list[int]]:
-        """Ids without special tokens."""
+    def build_corpus(self, texts: Iterable[str], directory: Path) -> None:
+        """Write the training text as ids."""
 
     @abstractmethod
-    def prepare_batches(
-        self, corpus: PackedCorpus, dev: list[str], length: int, rows: int, seed: int
-    ) -> None:
-        """Set `batches` and the validation data."""
+    def open_batches(self, directory: Path, run: LanguageRun) -> BlockBatches | MaskedBatches:
+        """The training batches of the ids that `build_corpus` wrote."""
 
     @abstractmethod
     def family_config(self, recipe: LanguageRecipe) -> dict[str, Any]:
@@ -120,13 +117,9 @@ class LanguageTask(ABC):
         config: Any = self.model.config
         return type(self.model).from_config(config)
 
+    @abstractmethod
     def summary(self) -> str:
         """The size of the corpus and of the vocabulary."""
-        corpus = self.batches.corpus
-        return (
-            f"{corpus.texts:,} texts, {corpus.tokens:,} tokens in {self.batches.blocks:,} blocks, "
-            f"vocabulary {self.tokenizer.vocab_size:,}"
-        )
 
     def _prepare_model(self, recipe: LanguageRecipe, run: RunDirectory) -> Any:
         """A new model, or that of `model.path`; on a resumption its copy in `last`."""
@@ -156,17 +149,6 @@ class LanguageTask(ABC):
             activation=m.activation,
             **self.family_config(recipe),
         )
-
-    def _prepare_corpus(
-        self, recipe: LanguageRecipe, run: RunDirectory, block: int
-    ) -> PackedCorpus:
-        """The training text as ids on disk, encoded once for a run and its resumptions."""
-        if (run.data / "meta.json").exists():
-            return PackedCorpus.open(run.data)
-        log.info("encoding %s …", recipe.data.train)
-        size = self.tokenizer.vocab_size
-        texts = training_texts(recipe)
-        return PackedCorpus.build(texts, self.encode, self.separator, size, run.data, block)
 
 
 def prepare_tokenizer(

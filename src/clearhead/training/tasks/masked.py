@@ -1,5 +1,7 @@
 """Masked language modelling: a `Bert` predicts masked words of plain text from all others."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,14 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.blocks import padding_mask
+from clearhead.data.batching import BatchPlan, TokenBatches
+from clearhead.data.encoded import EncodedCorpus
 from clearhead.data.labelled_batches import padded
 from clearhead.data.masking import Masked as MaskedRows
 from clearhead.data.masking import MaskedBatches, Vocabulary, mask_tokens
-from clearhead.data.token_stream import PackedCorpus
+from clearhead.errors import UserError
 from clearhead.models import Bert, BertConfig
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_wordpiece
-from clearhead.training.model_recipes import LanguageRecipe
+from clearhead.training.model_recipes import LanguageRecipe, LanguageRun
 from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
@@ -28,7 +32,11 @@ DEV_SEED = 0  # the same words are masked in every validation of every run
 
 
 class Masked(LanguageTask):
-    """15 % of all words are masked, other ones in each epoch."""
+    """15 % of all words are masked, other ones in each epoch.
+
+    A row is one text, [CLS] … [SEP], as a text is given to the trained model. In rows of several
+    texts a model would learn to copy frequent words of the other texts, which are absent in use.
+    """
 
     description = TaskDescription(
         "Masked language model",
@@ -40,33 +48,58 @@ class Masked(LanguageTask):
     )
     model_class, config_class = Bert, BertConfig
     tokenizer_format = TokenizerFormat(learn_wordpiece, FastTokenizer.wordpiece)
-    block_margin = -2  # [CLS] and [SEP]
+    batches: MaskedBatches
 
-    @property
-    def separator(self) -> int:
-        """[SEP]."""
-        return self.tokenizer.special_ids["sep"]
-
-    def encode(self, texts: list[str]) -> list[list[int]]:
-        """Ids without [CLS] and [SEP]."""
-        return [ids[1:-1] for ids in self.tokenizer.encode_batch(texts)]
-
-    def prepare_batches(
-        self, corpus: PackedCorpus, dev: list[str], length: int, rows: int, seed: int
-    ) -> None:
-        """Blocks in random order; each validation text is a row, cut at `length` tokens."""
-        special = self.tokenizer.special_ids
-        size = self.tokenizer.vocab_size
+    def prepare_dev(self, texts: list[str]) -> None:
+        """Rows, as in training; the same tokens are always masked."""
+        special, size = self.tokenizer.special_ids, self.tokenizer.vocab_size
         self.vocabulary = Vocabulary(size, tuple(sorted(set(special.values()))), special["mask"])
-        frame = (special["cls"], special["sep"], special["pad"])
-        self.batches = MaskedBatches(corpus, self.vocabulary, frame, length, rows, seed)
-        texts = [ids[:length] for ids in self.tokenizer.encode_batch(dev)]
+        rows = [[*row, special["sep"]] for row in self._rows(texts)]
         self.dev_size = len(texts)
-        self.dev_samples = [self._masked([ids], number) for number, ids in enumerate(texts[:100])]
-        by_length = sorted(texts, key=len)
+        self.dev_samples = [self._masked([row], number) for number, row in enumerate(rows[:100])]
+        by_length = sorted(rows, key=len)
         self.dev_batches = [
             self._masked(by_length[start : start + DEV_ROWS], start)
-            for start in range(0, len(texts), DEV_ROWS)
+            for start in range(0, len(rows), DEV_ROWS)
+        ]
+
+    def build_corpus(self, texts: Iterable[str], directory: Path) -> None:
+        """The rows, as pairs without targets; the batches end each row with [SEP]."""
+        EncodedCorpus.build_rows(texts, self._rows, directory)
+
+    def open_batches(self, directory: Path, run: LanguageRun) -> MaskedBatches:
+        """Rows of similar length in random order.
+
+        Raises:
+            UserError: the run began when rows were blocks of several texts.
+        """
+        if not (directory / "index.bin").exists():
+            raise UserError(
+                f"{directory} holds several texts in a row, as earlier versions wrote them, and "
+                "now a row is one text; start a new run in another --run-dir"
+            )
+        special = self.tokenizer.special_ids
+        plan = BatchPlan(
+            run.batch_tokens, seed=run.seed, pad_id=special["pad"], eos_id=special["sep"]
+        )
+        plain = TokenBatches(EncodedCorpus.open(directory), plan)
+        return MaskedBatches(plain, self.vocabulary)
+
+    def summary(self) -> str:
+        """The size of the corpus and of the vocabulary."""
+        corpus = self.batches.plain.corpus
+        return (
+            f"{len(corpus):,} rows, {corpus.token_count - len(corpus):,} tokens, "
+            f"vocabulary {self.tokenizer.vocab_size:,}"
+        )
+
+    def _rows(self, texts: list[str]) -> list[list[int]]:
+        """Each text, or each window of a longer one, after [CLS]; [SEP] is still to follow."""
+        room = self.length - 2
+        return [
+            [ids[0], *ids[start : min(start + room, len(ids) - 1)]]
+            for ids in self.tokenizer.encode_batch(texts)
+            for start in range(1, len(ids) - 1, room)
         ]
 
     def losses(self, model: Bert, batch: MaskedRows) -> Losses:
@@ -93,8 +126,8 @@ class Masked(LanguageTask):
 
     def _masked(self, rows: list[list[int]], seed: int) -> MaskedRows:
         """Rows padded to one length, with words masked."""
-        ids, labels = mask_tokens(padded(rows, -1), self.vocabulary, DEV_SEED, seed)
-        return MaskedRows(np.where(ids < 0, self.tokenizer.special_ids["pad"], ids), labels)
+        ids = padded(rows, self.tokenizer.special_ids["pad"])
+        return mask_tokens(ids, self.vocabulary, DEV_SEED, seed)
 
     def _sample(self, model: Bert, text: MaskedRows) -> str:
         """The text with each masked token in brackets, and the prediction if it is wrong."""
