@@ -204,3 +204,12 @@ def test_scoring_a_file_does_not_wait_for_torch(evaluate: Run) -> None:
         [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout.splitlines()[-1] == "0 False"
+
+
+def test_a_model_that_does_not_translate_is_named_before_the_data(evaluate: Run) -> None:
+    Path("bert").mkdir()
+    Path("bert/config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    code, _, err = evaluate("--data", write("t.csv", "text,label", "a,b"), "--model", "bert")
+    assert code == 2 and err.count("\n") == 1
+    assert "scores translators, and bert holds a bert model" in err and "README.md" in err
+    assert "`clearhead fill-mask`, `embed` or `classify`" in err

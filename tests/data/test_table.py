@@ -50,7 +50,18 @@ def test_json_numbers_and_truth_values_are_labels_too(tmp_path: Path) -> None:
 
 def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) -> None:
     (row,) = read_table(write(tmp_path / "a.csv", "sequence,label\nACGT,1\n"))
-    with pytest.raises(UserError, match=r"line 2: .* no column 'text' among sequence, label; name"):
+    with pytest.raises(UserError, match=r"line 1: .* no column 'text' among sequence, label; name"):
+        column(row, "text")
+
+
+def test_a_column_in_other_letters_is_named_and_a_file_without_header_is_explained(
+    tmp_path: Path,
+) -> None:
+    (row,) = read_table(write(tmp_path / "a.csv", "\nText,label\na,b\n"))
+    with pytest.raises(UserError, match=r"line 2: .*\(did you mean 'Text'\?\)"):
+        column(row, "text")
+    (row,) = read_table(write(tmp_path / "b.csv", "The street was awful.,neg\nGood.,pos\n"))
+    with pytest.raises(UserError, match="begins with a line of their names"):
         column(row, "text")
 
 

@@ -72,3 +72,11 @@ def test_an_empty_text_file_is_named(content: str, unit: Unit, tmp_path: Path) -
     texts = Texts(write(tmp_path / "empty.txt", content.encode()), unit)
     with pytest.raises(UserError, match=rf"empty\.txt holds no text; expected .* {unit}$"):
         list(texts)
+
+
+def test_texts_joined_with_plus_follow_each_other(tmp_path: Path) -> None:
+    one, two = (write(tmp_path / f"{name}.txt", b"%s\n\nend\n" % name.encode()) for name in "ab")
+    joined = f"{one} + {two} + grammar:train:3"
+    assert list(Texts(joined)) == ["a", "end", "b", "end", *Texts("grammar:train:3")]
+    with pytest.raises(UserError, match=r"c\.txt does not exist"):
+        Texts(f"{one} + {tmp_path / 'c.txt'}")

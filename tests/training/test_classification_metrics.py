@@ -56,6 +56,8 @@ def test_the_table_shows_a_rare_label_that_is_never_found_and_what_it_is_taken_f
     lines = list(confusion([(0, 0)] * 9 + [(2, 0)] * 2 + [(2, 1)]).table())
     row = next(line.split() for line in lines if line.startswith("c"))
     assert row == ["c", "0.000", "0.000", "0.000", "3", "a", "(2)"]
+    absent = next(line.split() for line in lines if line.startswith("d"))
+    assert absent == ["d", "–", "–", "–", "0", "not", "validated"]
     assert len(lines) == 5 and len(list(confusion([(0, 0)]).table(most=2))) == 4
 
 

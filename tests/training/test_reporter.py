@@ -18,6 +18,7 @@ from clearhead.training.recipe import Run
 from clearhead.training.reporter import draw_curves
 from clearhead.training.session import Session, start
 from clearhead.training.task import Metric
+from clearhead.training.tasks.finetuning import METRICS
 from clearhead.training.tasks.translation import BLEU
 from tests.training.tiny import tiny_recipe
 
@@ -187,11 +188,14 @@ def test_any_records_make_a_picture(records: list[dict[str, object]], tmp_path: 
     assert [p.name for p in tmp_path.iterdir()] == ["curves.png"]
 
 
-def drawn(monkeypatch: pytest.MonkeyPatch, path: Path, metric: Metric) -> dict[str, Axes]:
+def drawn(
+    monkeypatch: pytest.MonkeyPatch, path: Path, metric: Metric, *scores: float
+) -> dict[str, Axes]:
     """The panels of curves.png by their titles."""
     figures: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
-    records = [record | {metric.key: -0.2} for record in TRAIN[:3] + DEV[:1]]
+    dev = [DEV[0] | {"step": k, metric.key: x} for k, x in enumerate(scores or (-0.2,), start=4)]
+    records = TRAIN[:3] + dev
     draw_curves(records, path, metric)
     figures[0].draw_without_rendering()
     return {axes.get_title("left"): axes for axes in figures[0].axes}
@@ -221,3 +225,18 @@ def test_a_negative_score_is_in_the_picture(
 ) -> None:
     axes = drawn(monkeypatch, tmp_path / "curves.png", BLEU)[BLEU.title]
     assert axes.get_ylim()[0] < -0.2
+
+
+def test_the_highest_point_is_in_the_picture_with_its_marker(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    metric = Metric("bits", "bits", "Bits")
+    axes = drawn(monkeypatch, tmp_path / "curves.png", metric, 3.426, 3.25)[metric.title]
+    assert axes.get_ylim() == (0, pytest.approx(1.05 * 3.426))
+
+
+def test_the_unit_of_the_loss_is_that_of_the_task(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    panels = drawn(monkeypatch, tmp_path / "curves.png", METRICS["accuracy"])
+    assert "nats per label" in [axes.get_ylabel() for axes in panels.values()]

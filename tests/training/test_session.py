@@ -53,6 +53,31 @@ def test_a_step_that_has_begun_is_finished_and_saved(
     assert_same_state(state_of(again), state_of(whole))
 
 
+def test_a_signal_during_the_last_step_does_not_stop_a_finished_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "clearhead.train")
+    session = start(tiny_recipe(tmp_path), tmp_path / "run")
+    interrupt_within(session, session.recipe.run.steps, monkeypatch)
+    session.train()
+    assert caplog.messages[-1].startswith("done: ")
+
+
+def test_settings_that_are_rarely_meant_are_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    recipe = tiny_recipe(tmp_path)
+    same = {"data": recipe.data.model_copy(update={"dev": recipe.data.train})}
+    short = {"optimizer": recipe.optimizer.model_copy(update={"warmup": recipe.run.steps + 1})}
+    expected = ["data.dev is data.train", f"is less than optimizer.warmup={recipe.run.steps + 1}"]
+    for number, change in enumerate([{}, same, short]):
+        caplog.clear()
+        start(recipe.model_copy(update=change), tmp_path / f"run{number}").train()
+        warnings = [r.message for r in caplog.records if r.levelname == "WARNING"]
+        assert len(warnings) == (number > 0)
+        assert not warnings or expected[number - 1] in warnings[0]
+
+
 def interrupt_within(session: Session, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Press Ctrl-C between the gradient and the update of that step."""
     accumulate = session.trainer.optimizer.accumulate

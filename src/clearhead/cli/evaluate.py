@@ -72,7 +72,7 @@ def evaluate(
     saved in a file. With --hypotheses, an existing file is scored; then --model is used only for
     the alignment error rate on the grammar corpus.
     """
-    spec = _check(data, hypotheses, output)
+    spec = _check(data, hypotheses, output, model)
     from clearhead.evaluation import evaluation, examples
     from clearhead.evaluation.scores import moses_bleu
 
@@ -113,7 +113,9 @@ def evaluate(
     print(evaluation.as_json(subject, result) if json else evaluation.as_text(subject, result))
 
 
-def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> str:
+def _check(
+    data: str | None, hypotheses: Path | None, output: Path | None, model: str | None
+) -> str:
     """The test set; errors that can be found before anything is loaded."""
     if hypotheses and output:
         raise UserError(
@@ -125,7 +127,23 @@ def _check(data: str | None, hypotheses: Path | None, output: Path | None) -> st
             "no test set: give one with --data, for example "
             "--data test.tsv, --data test.en,test.fr or --data grammar:test:1000"
         )
+    if model and not hypotheses:
+        _refuse_other_models(model)
     return data
+
+
+def _refuse_other_models(model: str) -> None:
+    """Before the data is read, whose format depends on the kind of model."""
+    from clearhead.text.model_files import read_json
+    from clearhead.translation.loading import OTHERS, find_model
+
+    directory = find_model(model)
+    kind = read_json(directory / "config.json").get("model_type")
+    if kind in OTHERS:
+        raise UserError(
+            f"clearhead evaluate scores translators, and {directory} holds a {kind} model; its "
+            f"validation metrics are in README.md there; use {OTHERS[kind]} for its output"
+        )
 
 
 def _settings(

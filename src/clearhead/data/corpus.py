@@ -16,6 +16,7 @@
 | a file | its paragraphs, separated by blank lines, or its lines |
 | `grammar:[wide:]SPLIT:COUNT[:SEED]` | the English sentences of the built-in grammar |
 | `measured:COUNT[:SEED]` | sentences whose probabilities are known (`weighted_english`) |
+| `one.txt + two.txt + …` | the texts of all, one corpus after the other |
 
 Every file may be compressed: `pairs.tsv.gz`.
 """
@@ -186,31 +187,33 @@ class Texts:
     """
 
     def __init__(self, spec: str, unit: Unit = "paragraph") -> None:
-        self.spec, self.unit = spec, unit
-        if not spec.startswith(("grammar:", "measured:")):
-            _check_file(spec)
-        elif spec.startswith("grammar:"):
-            parse_grammar(spec)
-        else:
-            parse_measured(spec)
+        self.corpora, self.unit = named_corpora(spec), unit
+        for corpus in self.corpora:
+            if corpus.startswith("grammar:"):
+                parse_grammar(corpus)
+            elif corpus.startswith("measured:"):
+                parse_measured(corpus)
+            else:
+                _check_file(corpus)
 
     def __iter__(self) -> Iterator[str]:
-        empty = True
-        for text in self._read():
-            empty = False
-            yield text
-        if empty:
-            raise UserError(f"{self.spec} holds no text; expected at least one {self.unit}")
+        for corpus in self.corpora:
+            empty = True
+            for text in self._read(corpus):
+                empty = False
+                yield text
+            if empty:
+                raise UserError(f"{corpus} holds no text; expected at least one {self.unit}")
 
-    def _read(self) -> Iterator[str]:
-        if self.spec.startswith("grammar:"):
-            yield from (pair.source for pair in parse_grammar(self.spec))
-        elif self.spec.startswith("measured:"):
-            yield from parse_measured(self.spec)
+    def _read(self, corpus: str) -> Iterator[str]:
+        if corpus.startswith("grammar:"):
+            yield from (pair.source for pair in parse_grammar(corpus))
+        elif corpus.startswith("measured:"):
+            yield from parse_measured(corpus)
         elif self.unit == "line":
-            yield from (line for line in read_lines(self.spec) if not is_blank(line))
+            yield from (line for line in read_lines(corpus) if not is_blank(line))
         else:
-            for blank, lines in groupby(read_lines(self.spec), is_blank):
+            for blank, lines in groupby(read_lines(corpus), is_blank):
                 if not blank:
                     yield "\n".join(lines)
 

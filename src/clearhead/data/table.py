@@ -1,6 +1,7 @@
 """Rows with named columns from CSV, TSV and JSONL files."""
 
 import csv
+import difflib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +15,11 @@ KINDS = (".csv", ".tsv", ".jsonl")
 
 
 class Row(NamedTuple):
-    """One row; `place` is its "FILE, line N", for error messages."""
+    """One row; `place` is its "FILE, line N", for error messages, `header` that of its names."""
 
     place: str
     values: dict[str, Any]  # texts; JSONL may have other types
+    header: str
 
 
 def kind_of(path: str | Path) -> str:
@@ -47,9 +49,13 @@ def read_table(path: str | Path) -> Iterator[Row]:
 def column(row: Row, name: str) -> Any:
     """The value of a column in a row, or a UserError with the columns that exist."""
     if name not in row.values:
+        lower = {str(known).lower(): known for known in row.values}
+        near = difflib.get_close_matches(name.lower(), lower, n=1)
+        hint = f" (did you mean {lower[near[0]]!r}?)" if near else ""
         raise UserError(
-            f"{row.place}: there is no column {name!r} among {listed([*map(str, row.values)])}; "
-            "name the columns, as in --set data.text=NAME --set data.label=NAME"
+            f"{row.header}: there is no column {name!r} among {listed([*map(str, row.values)])}"
+            f"{hint}; name the columns, as in --set data.text=NAME --set data.label=NAME; a CSV "
+            "or TSV file begins with a line of their names"
         )
     return row.values[name]
 
@@ -83,14 +89,14 @@ def _lines(path: str | Path, kind: str) -> Iterator[Row]:
             if not cells or (len(cells) == 1 and is_blank(cells[0])):
                 continue
             if names is None:
-                names = _header(cells, place)
+                names, header = _header(cells, place), place
                 continue
             if len(cells) != len(names):
                 raise UserError(
                     f"{place}: {len(cells)} columns where the header names {len(names)} "
                     f"({listed(names)}); repair or remove the line"
                 )
-            yield Row(place, dict(zip(names, cells, strict=True)))
+            yield Row(place, dict(zip(names, cells, strict=True)), header)
     except csv.Error as error:
         raise UserError(
             f"{path}, line {reader.line_num}: not CSV ({error}); quote texts with commas or "
@@ -124,4 +130,4 @@ def _objects(path: str | Path) -> Iterator[Row]:
             raise UserError(
                 f"{place}: not a JSON object; expected one a line, its keys naming the columns"
             )
-        yield Row(place, values)
+        yield Row(place, values, place)

@@ -1,6 +1,7 @@
 """Tokenizers learned from text, in the layouts of GPT-2 and BERT, which `transformers` loads."""
 
 import json
+import logging
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +15,8 @@ from clearhead.text import fast_tokenizer as fast
 from clearhead.text.inputs import without_lone_surrogates
 from clearhead.text.tokenizer import common_characters
 
+log = logging.getLogger("clearhead.text")
+
 # To WordPiece, characters that are rarer than the 1,000 most frequent ones are unknown, as in BERT.
 _ALPHABET = 1000
 _CASED = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
@@ -23,7 +26,7 @@ def learn_byte_level(texts: Iterable[str], vocab_size: int) -> fast.FastTokenize
     """GPT-2's: byte-pair encoding over bytes, lossless, with the EOS token as its special token.
 
     Raises:
-        UserError: `vocab_size` is less than the 256 bytes need, or more than can be learned.
+        UserError: `vocab_size` is less than the 256 bytes need.
     """
     engine = fast.byte_level_engine(models.BPE())
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -38,7 +41,7 @@ def learn_byte_level(texts: Iterable[str], vocab_size: int) -> fast.FastTokenize
         show_progress=False,
     )
     engine.train_from_iterator(map(without_lone_surrogates, texts), trainer)
-    _check_not_too_large(vocab_size, engine)
+    _warn_of_fewer(vocab_size, engine)
     return fast.FastTokenizer(engine, fast.GPT_SPECIAL)
 
 
@@ -46,8 +49,7 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> fast.FastTokenizer
     """BERT's: words and pieces of words (##ing), case-sensitive; `texts` is read twice.
 
     Raises:
-        UserError: `vocab_size` is less than the text's characters need, or more than can be
-            learned from it.
+        UserError: `vocab_size` is less than the text's characters need.
     """
     special = list(fast.BERT_SPECIAL.values())
     alphabet = _visible(common_characters(texts))[:_ALPHABET]
@@ -65,7 +67,7 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> fast.FastTokenizer
     unknown = fast.BERT_SPECIAL["unk"]
     learner = fast.wordpiece_engine(models.WordPiece(unk_token=unknown), _CASED)
     learner.train_from_iterator(map(without_lone_surrogates, texts), trainer)
-    _check_not_too_large(vocab_size, learner)
+    _warn_of_fewer(vocab_size, learner)
     model = models.WordPiece(learner.get_vocab(), unk_token=unknown)
     engine = fast.add_special_tokens(fast.wordpiece_engine(model, _CASED), fast.BERT_SPECIAL)
     return fast.FastTokenizer(engine, fast.BERT_SPECIAL)
@@ -96,9 +98,11 @@ def _check_not_too_small(vocab_size: int, least: int, what: str) -> None:
         )
 
 
-def _check_not_too_large(vocab_size: int, engine: tokenizers.Tokenizer) -> None:
+def _warn_of_fewer(vocab_size: int, engine: tokenizers.Tokenizer) -> None:
     if (found := engine.get_vocab_size()) < vocab_size:
-        raise UserError(
-            f"only {found} pieces can be learned from this text, fewer than vocabulary.size="
-            f"{vocab_size}; give --set vocabulary.size={found}, or more text"
+        log.warning(
+            "the vocabulary has %d tokens instead of vocabulary.size=%d: no more can be learned "
+            "from this text",
+            found,
+            vocab_size,
         )

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import nn
 
+from clearhead.data.corpus import named_corpora
+from clearhead.errors import counted
 from clearhead.files import CHECKSUMS, atomic_write, record_checksums
 from clearhead.models.weights import load_tensors
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
@@ -21,7 +23,7 @@ MODEL_CARD = """\
 {about}
 
 - Training data: {train}{attribution}
-- {steps:,} steps, {tokens:,} {unit}, {minutes:.0f} minutes
+- {steps:,} steps, {tokens:,} {unit}, {duration}
 - {score}
 {base}"""
 
@@ -162,10 +164,14 @@ def model_card(data: Data, description: TaskDescription, progress: Progress, bas
         steps=progress.step,
         tokens=progress.tokens,
         unit=description.unit,
-        minutes=progress.seconds / 60,
+        duration=_duration(progress.seconds),
         score=_score(data, description, progress),
         base=base,
     )
+
+
+def _duration(seconds: float) -> str:
+    return "less than a minute" if seconds < 60 else counted(round(seconds / 60), "minute")
 
 
 def _score(data: Data, description: TaskDescription, progress: Progress) -> str:
@@ -182,4 +188,7 @@ def _score(data: Data, description: TaskDescription, progress: Progress) -> str:
 
 
 def _without_folder(spec: str) -> str:
+    """The names of the files, of several corpora as they were given: joined with + or a comma."""
+    if len(corpora := named_corpora(spec)) > 1:
+        return " + ".join(map(_without_folder, corpora))
     return spec if ":" in spec else ", ".join(Path(part).name for part in spec.split(","))

@@ -129,6 +129,9 @@ class ConfusionMatrix:
             wrong[i] = 0
             worst = int(wrong.argmax())
             mistake = f"{self.labels[worst]} ({wrong[worst]})" if wrong[worst] else "–"
+            if not score.examples and not self.counts[:, i].any():
+                yield f"{score.label:<{width}}  {'–':>9}  {'–':>6}  {'–':>6}  {0:8d}  not validated"
+                continue
             yield (
                 f"{score.label:<{width}}  {score.precision:9.3f}  {score.recall:6.3f}  "
                 f"{score.f1:6.3f}  {score.examples:8d}  {mistake}"

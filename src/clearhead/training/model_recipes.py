@@ -119,7 +119,8 @@ class LanguageData(Data):
 
     train: str = Field(
         "measured:200000",
-        description="training corpus: a text file, grammar:SPLIT:COUNT or measured:COUNT",
+        description="training corpus: a text file, grammar:SPLIT:COUNT or measured:COUNT, or "
+        "several joined with ' + '",
     )
     dev: str = Field("", description="validation corpus; empty: a fraction of train")
     unit: Unit = Field("paragraph", description="what is one text")

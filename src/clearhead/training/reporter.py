@@ -185,14 +185,14 @@ def draw_curves(records: Records, path: Path, metric: Metric) -> None:
         _panel(score, rows, metric.key, metric.title, (DEV, AVERAGE))
         _panel(lr, rows, "lr", "Learning rate", (TRAIN,))
         for axes in ppl:
-            loss.set_ylabel("nats per token")
+            loss.set_ylabel(f"nats per {metric.per}")
             _perplexities(axes, rows)
         for axes in (loss, score, lr) if numbers else (score, lr):
             axes.set_xlabel("step")
             whole_ticks(axes.xaxis)
         for axes in (score, lr):
-            if axes.dataLim.y0 >= 0:
-                axes.set_ylim(bottom=0)
+            if axes.lines and axes.dataLim.y0 >= 0:
+                axes.set_ylim(0, 1.05 * axes.dataLim.y1 or 1)
         lr.yaxis.set_major_formatter("{x:g}")
         loss.set_xlim(left=0)
         FigureCanvasAgg(figure)

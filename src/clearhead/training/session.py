@@ -77,7 +77,7 @@ class Session:
                 self._validate()
             while not self._finished():
                 self._one_step()
-                if stop.requested:
+                if stop.requested and not self._finished():
                     self.checkpoints.save_last()
                     raise KeyboardInterrupt
             self.checkpoints.save_last()
@@ -137,8 +137,26 @@ class Session:
         frozen = sum(parameter.numel() for parameter in self.trainer.frozen.parameters)
         more = f", {frozen:,} frozen" if frozen else ""
         log.info("%s, %s parameters%s", self.task.summary(), f"{trained:,}", more)
+        _warn_of_settings(self.recipe)
         if self.progress.step:
             log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
+
+
+def _warn_of_settings(recipe: Recipe) -> None:
+    """Warn of settings that are allowed and rarely meant."""
+    data, steps, warmup = recipe.data, recipe.run.steps, recipe.optimizer.warmup
+    if data.dev and os.path.realpath(data.dev) == os.path.realpath(data.train):
+        log.warning(
+            "data.dev is data.train: the validation metrics show what the model has memorised, "
+            "not how it does on new texts; name other texts as data.dev"
+        )
+    if steps < warmup:
+        log.warning(
+            "run.steps=%d is less than optimizer.warmup=%d: the learning rate never reaches its "
+            "peak; give more steps or a shorter warm-up",
+            steps,
+            warmup,
+        )
 
 
 def start(recipe: Recipe, root: Path) -> Session:

@@ -50,6 +50,7 @@ class Metric(NamedTuple):
     title: str  # of its curve
     digits: int = 2
     numbers: bool = False  # the loss is a squared error, which has no perplexity
+    per: str = "token"  # of what the loss is the mean
 
 
 class TaskDescription(NamedTuple):

@@ -1,5 +1,6 @@
 """Causal language modelling: a `Gpt` predicts each token of plain text from those before it."""
 
+import logging
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ from clearhead.training.model_recipes import LanguageRecipe, LanguageRun
 from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
+
+log = logging.getLogger("clearhead.train")
 
 ABOUT = """\
 A GPT-2 trained with clearhead; use it with `clearhead generate --model DIRECTORY`, or load the
@@ -61,6 +64,13 @@ class Causal(LanguageTask):
     def open_batches(self, directory: Path, run: LanguageRun) -> BlockBatches:
         """Blocks of `length` tokens in random order."""
         self.rows = max(1, run.batch_tokens // self.length)
+        if run.batch_tokens < self.length:
+            log.warning(
+                "run.batch_tokens=%d is less than a row of %d tokens (model.seq_len), so a batch "
+                "has one row",
+                run.batch_tokens,
+                self.length,
+            )
         plan = BlockPlan(self.length, 1, self.rows, run.seed)
         return BlockBatches(PackedCorpus.open(directory), plan)
 

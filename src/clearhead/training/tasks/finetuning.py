@@ -46,10 +46,12 @@ ABOUT = """\
 Use it with `clearhead classify --model DIRECTORY`, or load it with `transformers` as
 {architecture}."""
 METRICS = {
-    "accuracy": Metric("accuracy", "accuracy", "Accuracy", 4),
-    "macro_f1": Metric("macro_f1", "macro F1", "Macro F1: the mean over the labels", 4),
-    "matthews": Metric("matthews", "Matthews", "Matthews correlation", 4),
-    "span_f1": Metric("span_f1", "span F1", "F1 of whole spans", 4),
+    "accuracy": Metric("accuracy", "accuracy", "Accuracy", 4, per="label"),
+    "macro_f1": Metric(
+        "macro_f1", "macro F1", "Macro F1: the mean over the labels", 4, per="label"
+    ),
+    "matthews": Metric("matthews", "Matthews", "Matthews correlation", 4, per="label"),
+    "span_f1": Metric("span_f1", "span F1", "F1 of whole spans", 4, per="label"),
 }
 
 
