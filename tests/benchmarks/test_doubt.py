@@ -8,8 +8,9 @@ import pytest
 from benchmarks import doubt
 from benchmarks.doubt import Marks, best_threshold, save_threshold
 from benchmarks.first_sentences import DATA
+from clearhead.models.weight_files import SHIPPED
 from clearhead.translation import Translator
-from clearhead.translation.loading import SHIPPED, load_threshold
+from clearhead.translation.loading import load_threshold
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from clearhead.cli.main import run
+from clearhead.models.weight_files import SHIPPED
 from clearhead.pipelines.embedding import Embedder
-from clearhead.translation.loading import SHIPPED
 from tests.cli.messages import without_engine
 from tests.pipelines.gpt import gpt
 from tests.pipelines.models import LABELS, bert, esm, labelled

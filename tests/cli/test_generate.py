@@ -10,8 +10,8 @@ import pytest
 
 from clearhead.cli.main import run
 from clearhead.decoding.engine import SamplingOptions
+from clearhead.models.weight_files import SHIPPED
 from clearhead.pipelines.text_generator import TextGenerator
-from clearhead.translation.loading import SHIPPED
 from tests.cli.messages import without_engine
 from tests.pipelines.gpt import gpt
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clearhead.export.exporting import export
-from clearhead.translation.loading import SHIPPED
+from clearhead.models.weight_files import SHIPPED
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from clearhead.data.grammar import generate
 from clearhead.export.exporting import TARGETS, export
 from clearhead.export.verify import Engine, Ids, sentences, translate
 from clearhead.models import Transformer, TransformerConfig
+from clearhead.models.weight_files import SHIPPED
 from clearhead.text import Tokenizer
-from clearhead.translation.loading import SHIPPED
 
 LIMIT = 30  # tokens of a translation
 # Added to the bias of EOS, so that sentences end, but not immediately.

@@ -7,8 +7,8 @@ import torch
 from clearhead.errors import UserError
 from clearhead.export.exporting import TARGETS, engine_of, export
 from clearhead.export.verify import verify
+from clearhead.models.weight_files import SHIPPED
 from clearhead.translation import Translator
-from clearhead.translation.loading import SHIPPED
 from tests.export import models
 
 transformers = pytest.importorskip("transformers")

@@ -52,7 +52,8 @@ def export(
     if sentences < 0:
         raise UserError(f"--sentences {sentences} is negative; give 0 or more")
     from clearhead.decoding.precision import use_threads
-    from clearhead.translation.loading import SHIPPED, find_model
+    from clearhead.models.weight_files import SHIPPED
+    from clearhead.translation.loading import find_model
 
     use_threads(threads)
     source = find_model(model)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import DIFFERENT_MODELS, UserError
+from clearhead.models.weight_files import SHIPPED
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json
 from clearhead.translation.loading import (
     DEFAULT_THRESHOLD,
-    SHIPPED,
     Loaded,
     engine_for,
     find_model,

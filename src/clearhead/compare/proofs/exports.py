@@ -19,8 +19,8 @@ from clearhead.export.exporting import TARGETS, engine_of, export, quiet
 from clearhead.export.verify import BEAM_SIZE, sentences, verify
 from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import Transformer
+from clearhead.models.weight_files import SHIPPED
 from clearhead.text import Tokenizer
-from clearhead.translation.loading import SHIPPED
 
 BOUND = 1e-3  # logits in float32, summed in another order through all layers
 BFLOAT16_BOUND = 0.1  # nats of a token's log-probability: bfloat16 has 8 significant bits

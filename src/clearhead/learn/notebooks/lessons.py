@@ -18,7 +18,7 @@ from clearhead.learn.lesson import style
 from clearhead.learn.manifest import CONTENT, course
 from clearhead.learn.notebooks import Cell, Notebook, code, install_cell, markdown, notebook
 from clearhead.learn.source import source_lines
-from clearhead.translation.loading import SHIPPED
+from clearhead.models.weight_files import SHIPPED
 
 FOLDER = Path(str(CONTENT)) / "lessons"
 SECONDS = 1800  # for one cell, on a busy machine; a cell needs seconds
