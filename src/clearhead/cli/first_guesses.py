@@ -6,7 +6,12 @@ DOMAINS = ("dna", "protein", "cells")
 
 
 def advice(path: str, guess: str) -> str:
-    """What to write instead of an option that `clearhead PATH` lacks; empty if unknown."""
+    """What to write instead of an option that `clearhead PATH` lacks; empty if unknown.
+
+    No option begins with a hyphen and a space or digit, but an item of a list does.
+    """
+    if path == "translate" and not guess[1:2].isalpha() and guess[1:2] != "-":
+        return "-- before a text that begins with a hyphen, or give -i FILE"
     return guesses().get(path, {}).get(guess, "")
 
 

@@ -2,17 +2,20 @@
 
 Lines are read as they come, so that a large file needs no large memory: a file gives many lines at
 a time, which are translated together; a pipe that gives one line gets its translation at once.
+Lines of fenced code are copied.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, cast
 
 from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
 from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
-from clearhead.translation.result import Translation
+from clearhead.translation.result import BLANK, Translation
+from clearhead.translation.sources import FENCE
 from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18
@@ -147,6 +150,23 @@ Format = Callable[[int, str, list[Translation], Shown], list[str]]
 FORMATS: dict[str, Format] = {"text": as_text, "jsonl": as_jsonl, "moses": as_moses}
 
 
+class Fences:
+    """Called with one line after the other: whether it belongs to a fenced block of code."""
+
+    def __init__(self) -> None:
+        self._open = ""
+
+    def __call__(self, line: str) -> bool:
+        """The fences themselves belong to it."""
+        fence = re.fullmatch(FENCE, line)
+        if not self._open:
+            self._open = fence["fence"] if fence else ""
+            return bool(fence)
+        if fence and line.strip(" \t>").startswith(self._open) and not line.strip(" \t>`~"):
+            self._open = ""
+        return True
+
+
 class Writer:
     """Called with one list of texts after the other; counts them from 0 through all the lists."""
 
@@ -163,18 +183,19 @@ class Writer:
         if alignment_layer is None:
             alignment_layer = max(-2, -translator.engine.config.decoder_layers)
         self.layer = alignment_layer if self.shown.alignments else None
-        self.number = 0
+        self.number, self.fences = 0, Fences()
 
     def __call__(self, texts: list[str]) -> bytes:
-        """The lines for these texts, in UTF-8, each with its end."""
-        found = self.translator.translate_detailed(
-            texts, self.options, self.layer, self.shown.doubt
+        """The lines for these texts, in UTF-8, each with its end; fenced code is copied."""
+        code = [self.fences(text) for text in texts]
+        language = [text for text, copied in zip(texts, code, strict=True) if not copied]
+        found = iter(
+            self.translator.translate_detailed(language, self.options, self.layer, self.shown.doubt)
         )
-        lines = [
-            line
-            for number, (text, best) in enumerate(zip(texts, found, strict=True), self.number)
-            for line in self.format(number, text, best, self.shown)
-        ]
+        lines: list[str] = []
+        for number, (text, copied) in enumerate(zip(texts, code, strict=True), self.number):
+            best = [replace(BLANK, text=text)] * self.options.n_best if copied else next(found)
+            lines += self.format(number, text, best, self.shown)
         self.number += len(texts)
         # Half a surrogate pair in a source has no UTF-8; in JSON its escape is what is meant.
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")

@@ -19,12 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import counted
 from clearhead.text import BothLanguages
+from clearhead.text.word_labels import Link, Weights, unit_weights
+from clearhead.translation.markup import Marked, place
 from clearhead.translation.sources import Source, Span
 
 logger = logging.getLogger(__name__)
@@ -35,9 +34,6 @@ POLITE = 0.5  # nats by which vous may be less probable: it suits several people
 _TU = re.compile(r"\b(?:tu|te|toi|ton|ta|tes|tien|tienne)\b|\bt'", re.IGNORECASE)
 _VOUS = re.compile(r"\b(?:vous|votre|vos|vôtre)\b|\b(?!ch|n|r|ass)\w+ez\b", re.IGNORECASE)
 MOST = 4.0  # nats by which a hypothesis with the form may be less probable than the best one
-# (source word, target word), counted from 0 among what str.split() gives.
-Link = tuple[int, int]
-Weights = NDArray[np.floating]
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BLANK_LINES = re.compile(rf"\A\s*{_LINE_BREAKS.pattern}")
 # Source, translation, score per token, finished -> reasons to doubt.
@@ -67,30 +63,6 @@ class Translation:
 
 
 BLANK = Translation("", 0.0, 0.0, True, ())
-
-
-def word_numbers(decode: Callable[[Sequence[int]], str], ids: Sequence[int]) -> list[int]:
-    """The number of the word that each token belongs to."""
-    beginnings = [decode(ids[: end + 1]) for end in range(len(ids))]
-    return [max(0, len(text.split()) - 1) for text in beginnings]
-
-
-def word_links(
-    tokenizer: BothLanguages, source: Sequence[int], target: Sequence[int], attention: Weights
-) -> list[Link]:
-    """For every target word the source word that its tokens attend to most.
-
-    Shape: attention: (target tokens, source tokens and EOS token).
-    """
-    if not (tokenizer.decode_source(source).split() and tokenizer.decode(target).split()):
-        return []  # nothing but white space: there are no words to link
-    source_words = word_numbers(tokenizer.decode_source, source)
-    target_words = word_numbers(tokenizer.decode, target)
-    columns = np.zeros((len(target), source_words[-1] + 1))
-    np.add.at(columns.T, source_words, attention[:, : len(source)].T)
-    words = np.zeros((target_words[-1] + 1, columns.shape[1]))
-    np.add.at(words, target_words, columns)
-    return [(int(best), word) for word, best in enumerate(words.argmax(axis=1))]
 
 
 class WordCounter:
@@ -132,6 +104,50 @@ class Piece:
         """With the reasons to doubt it; `text` is the source of the whole text."""
         source, finished = text[self.span[0] : self.span[1]], self.hypothesis.finished
         return replace(self, doubt=marker(source, self.text, self.hypothesis.per_token, finished))
+
+    def with_markup(self, span: Span, source: Marked, weights: Weights) -> Self:
+        """With the markup of its source; `span` is that of the source with markup."""
+        placed, links = place(source, self.text, weights), self.links
+        if links is not None:
+            read, written = source.words(), placed.words()
+            links = [(read[s], written[t]) for s, t in links]
+        return replace(self, span=span, text=placed.full(), links=links)
+
+
+@dataclass(frozen=True)
+class MarkupRestorer:
+    """Called with plain texts and their markup, the sentences, and the pieces of each text.
+
+    `attention` gives the cross-attention of a layer for pairs of ids.
+    """
+
+    tokenizer: BothLanguages
+    layer: int
+    attention: Callable[[list[list[int]], list[list[int]], int], list[Weights]]
+
+    def __call__(
+        self, texts: list[Marked], sources: list[Source], pieces: list[list[list[Piece]]]
+    ) -> list[list[list[Piece]]]:
+        """The pieces with markup; their spans are those in the texts with markup."""
+        rest = iter(sources)
+        return [
+            [self._sentence(text, next(rest), found) for found in sentences]
+            for text, sentences in zip(texts, pieces, strict=True)
+        ]
+
+    def _sentence(self, text: Marked, source: Source, pieces: list[Piece]) -> list[Piece]:
+        span, part = text.sentence(*source.span)
+        if not part.marks:
+            return [replace(piece, span=span) for piece in pieces] if text.marks else pieces
+        targets = [piece.hypothesis.ids for piece in pieces]
+        attention = self.attention([source.ids] * len(pieces), targets, self.layer)
+        read = part.plain, source.ids[:-1]
+        return [
+            piece.with_markup(
+                span, part, unit_weights(self.tokenizer, read, (piece.text, ids), weights)
+            )
+            for piece, ids, weights in zip(pieces, targets, attention, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,26 @@ _TAGS = (
     "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
     "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
 )
+# Markup inside sentences; `clearhead.translation.markup` takes it out.
+FENCE = r"[ \t>]*(?P<fence>`{3,}|~{3,})[^`\n]*"
+_ATTRIBUTES = r"""(?:\s+[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999}))*\s*"""
+_RAISED = r"<(?P<{0}>su[bp])>[^<>\n]{{1,99}}</(?P={0})>"
+MARKUP = re.compile(
+    rf"""
+  (?P<block>^{FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
+     |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
+ |(?P<layout><!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
+ |(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)
+     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>
+     |\b(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")}\w{{0,2}})
+ |(?P<point>{_RAISED.format("note")}|\[\^\w+\])
+ |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
+ |(?P<link>!?\[)
+ |(?P<address>\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\]))
+ |(?P<run>\*{{1,3}}|(?<!_)_(?!_)|~~)
+""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
 _BETWEEN = re.compile(rf"\t|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|<!--.*?-->|<!DOCTYPE[^>]*>", re.I)
 
 

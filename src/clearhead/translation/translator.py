@@ -13,6 +13,7 @@ from clearhead.models.weight_files import SHIPPED
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json
+from clearhead.text.word_labels import Link, Weights, word_links
 from clearhead.translation.loading import (
     DEFAULT_THRESHOLD,
     Loaded,
@@ -21,17 +22,16 @@ from clearhead.translation.loading import (
     load_engine,
     load_threshold,
 )
+from clearhead.translation.markup import take_out
 from clearhead.translation.result import (
     BLANK,
-    Link,
+    MarkupRestorer,
     OneForm,
     Piece,
     Translation,
-    Weights,
     join,
     layout_only,
     warn_of_limits,
-    word_links,
 )
 from clearhead.translation.sources import Reader, Source
 
@@ -181,9 +181,11 @@ class Translator:
             raise UserError(f"options={options!r}; give DecodingOptions(beam_size=4), for example")
         if mark_doubt:
             options = replace(options, scores=True)
-        sources = self.reader.read(texts)
-        found = self._decode(texts, sources, options)
-        warn_of_limits(texts, sources, found)
+        marked = [take_out(text) for text in texts]
+        plain = [text.plain for text in marked]
+        sources = self.reader.read(plain)
+        found = self._decode(plain, sources, options)
+        warn_of_limits(plain, sources, found)
         links = self._links(sources, found, alignment_layer)
         pieces: list[list[list[Piece]]] = [[] for _ in texts]
         for source, hypotheses, aligned in zip(sources, found, links, strict=True):
@@ -195,7 +197,10 @@ class Translator:
             )
         blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
         if mark_doubt:
-            blank, pieces = self._marked(blank, texts, pieces)
+            blank, pieces = self._marked(blank, plain, pieces)
+        layer = -1 if self.engine.config.decoder_layers <= 2 else -2
+        restore = MarkupRestorer(self.tokenizer, layer, self._attention)
+        pieces = restore(marked, sources, pieces)
         return [
             join(text, parts, options.n_best)
             if parts

@@ -181,7 +181,8 @@ class Translation:
         """Refuse missing corpora and sizes that do not fit each other."""
         for key, option in (("train", "--data FILE"), ("dev", "--set data.dev=FILE")):
             try:
-                TrainingPairs(getattr(recipe.data, key), recipe.data)
+                # The first pair, so that an empty file is found before a tokenizer is trained.
+                next(iter(TrainingPairs(getattr(recipe.data, key), recipe.data)), None)
             except UserError as error:
                 raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
         tokenizer = named_tokenizer(recipe)

@@ -1,0 +1,180 @@
+"""Markup inside sentences, which the model does not read: tags, emphasis, links and code.
+
+`take_out` removes it from a text; the plain text is translated; `place` puts it around the same
+words of the translation, which the cross-attention shows. Code is replaced in the plain text by a
+name that models copy (X1), and a block of code by a line break. Marks of Markdown count only in
+pairs with letters inside and none outside: `2 * 3`, `snake_case` and the `*` of a list are text.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, count
+from operator import itemgetter
+from typing import NamedTuple
+
+from clearhead.text.word_labels import Weights, aligned, edges, overlapping, units
+from clearhead.translation.sources import MARKUP, Span
+
+Key = tuple[float, ...]  # in the order of tags
+_ANY = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
+_OPENS = re.compile(r"""(?<![^\W_])[*_~]+(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
+_CLOSES = re.compile(r"(?<=\S)[*_~]+(?![^\W_])")
+
+
+class Mark(NamedTuple):
+    """`text`, in place of the plain text's characters from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+    partner: int = 0  # how far behind it in the list its other tag is; 0: it has none
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A plain text, and the markup that was taken out of it, in order."""
+
+    plain: str
+    marks: Sequence[Mark] = ()
+
+    def full(self) -> str:
+        """The text with its markup."""
+        marks, ends = self.marks, [0, *(mark.end for mark in self.marks)]
+        parts = (self.plain[end : m.start] + m.text for end, m in zip(ends, marks, strict=False))
+        return "".join(parts) + self.plain[ends[-1] :]
+
+    @cached_property
+    def _shifts(self) -> list[int]:
+        """How many characters longer the full text is after so many marks."""
+        return [0, *accumulate(len(m.text) - (m.end - m.start) for m in self.marks)]
+
+    def words(self) -> list[int]:
+        """For each word of the plain text its number in the full one."""
+        words = re.finditer(r"\S+", self.plain)
+        return [len(self.sentence(0, w.start() + 1)[1].full().split()) - 1 for w in words]
+
+    def copies(self, translation: str) -> dict[int, list[Mark]]:
+        """The code that stands where the translation has its name, under its number."""
+        found: dict[int, list[Mark]] = {}
+        for number, mark in enumerate(self.marks):
+            name = self.plain[mark.start : mark.end].strip()
+            for copy in re.finditer(rf"\b{name}\b", translation) if name else ():
+                found.setdefault(number, []).append(Mark(*copy.span(), mark.text))
+        return found
+
+    def sentence(self, start: int, end: int) -> tuple[Span, "Marked"]:
+        """A part, and its span in the full text; a tag that opens at its end is not in it."""
+        marks = self.marks
+        first = bisect_left(marks, start, key=lambda mark: mark.start)
+        last = bisect_right(marks, end, key=lambda mark: mark.start)
+        while first < last and marks[first].end == start and marks[first].partner < 0:
+            first += 1
+        while first < last and marks[last - 1].end + (marks[last - 1].partner > 0) > end:
+            last -= 1
+        kept = range(first, last)
+        own = [
+            Mark(m.start - start, m.end - start, m.text, m.partner * (n + m.partner in kept))
+            for n, m in zip(kept, marks[first:last], strict=True)
+        ]
+        span = start + self._shifts[first], end + self._shifts[last]
+        return span, Marked(self.plain[start:end], own)
+
+
+def take_out(text: str) -> Marked:
+    """The text without the markup inside its sentences."""
+    if not _ANY.search(text):
+        return Marked(text)
+    found = [match for match in MARKUP.finditer(text) if not match["layout"]]
+    partners = _partners(text, found)
+    kept = [n for n, match in enumerate(found) if n in partners or not _is_markdown(match)]
+    numbers = {n: number for number, n in enumerate(kept)}
+    names = (name for n in count(1) if (name := f"X{n}") not in text)
+    plain, end, marks = "", 0, list[Mark]()
+    for n in kept:
+        start, stop = found[n].span()
+        plain += text[end:start]
+        name = "\n" if found[n]["block"] else next(names) if found[n]["code"] else ""
+        # Of two spaces around a tag one is left.
+        end = stop + (not name and text[stop : stop + 1] == " " and plain[-1:] in ("", " "))
+        partner = numbers[partners[n]] - numbers[n] if n in partners else 0
+        marks.append(Mark(len(plain), len(plain) + len(name), text[start:end], partner))
+        plain += name
+    return Marked(plain + text[end:], marks)
+
+
+def _is_markdown(match: re.Match[str]) -> bool:
+    """Whether it is a mark that is text without its partner."""
+    return bool(match["run"] or match["link"] or match["address"])
+
+
+def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
+    """The other tag of each that has one; pairs are nested, and Markdown's end with the line."""
+    pairs: dict[int, int] = {}
+    waiting: list[tuple[str, int]] = []
+    for number, match in enumerate(found):
+        name = (match["tag"] or match["run"] or "[" * _is_markdown(match)).lower()
+        first = max((n for other, n in waiting if other == name), default=None)
+        run_ends = match["run"] and _CLOSES.match(text, match.start())
+        ends = match["address"] or match[0][:2] == "</" or run_ends
+        between = "" if first is None else text[found[first].end() : match.start()]
+        if first is not None and ends and (match["tag"] or (between and "\n" not in between)):
+            pairs |= {first: number, number: first}
+            waiting = [one for one in waiting if one[1] < first]
+        elif name and (_OPENS.match(text, match.start()) if match["run"] else not ends):
+            waiting.append((name, number))
+    return pairs
+
+
+class _Pair(NamedTuple):
+    """The gaps between units where a pair stands, the order of points there, and what it holds."""
+
+    gaps: Span
+    orders: tuple[float, float]
+    inside: list[Span]
+
+
+def place(source: Marked, target: str, weights: Weights) -> Marked:
+    """The translation of a sentence with its markup around the units that attend to the same.
+
+    Shape: weights: (units of the translation, units of the source). In a gap between units pairs
+    close (the inner first), then come tags without content, then pairs open (the outer first).
+    """
+    written, copies = units(target), source.copies(target)
+    ends = [0, *(end for _, end in written)]
+    starts = [*(start for start, _ in written), ends[-1]]
+    tags: list[tuple[Key, Mark]] = []
+    around = [_Pair((0, len(written)), (0.5, 0.5), [])]
+    for number, mark in enumerate(source.marks):
+        if mark.partner < 0:
+            around.pop()
+        if mark.partner < 0 or number in copies:
+            continue
+        other, outer = source.marks[number + mark.partner], around[-1]
+        columns = overlapping(source.plain, mark.start, other.start)
+        sides = edges(source.plain[mark.start : other.start].strip(), target)
+        first, last = gaps = aligned(weights, columns, outer.gaps, outer.inside, sides)
+        outer.inside.append(gaps)
+        order = dict(zip(outer.gaps, outer.orders, strict=True)).get(first, 0.5)
+        if first < last:
+            around.append(_Pair(gaps, (2, -1), []))
+            tags.append(_tag((first, 1, -last, number), starts, mark))
+            tags.append(_tag((last, 0, -first, -number), ends, other))
+            continue
+        right = order > 1 or (order > 0 and source.plain[: mark.start][-1:].strip() == "")
+        for n in {number, number + mark.partner}:
+            tags.append(_tag((first, order, right, n), starts if right else ends, source.marks[n]))
+        if mark.partner:
+            around.append(_Pair(gaps, (order, order), []))
+    marks = [mark for _, mark in sorted(tags)] + [mark for own in copies.values() for mark in own]
+    return Marked(target, sorted(marks, key=itemgetter(0, 1)))
+
+
+def _tag(key: Key, characters: Sequence[int], mark: Mark) -> tuple[Key, Mark]:
+    position = characters[int(key[0])]
+    if mark.start == mark.end:
+        return key, Mark(position, position, mark.text)
+    # Code whose name the translation has lost stands between two words.
+    return key, Mark(position, position, f" {mark.text}" if position else f"{mark.text} ")
