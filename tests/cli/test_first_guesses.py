@@ -66,6 +66,8 @@ def test_an_option_is_looked_up_for_the_command_that_was_typed(
         (["train", "first_light", "--epochs", "3"], "write --steps N"),
         (["train", "first_light", "--lr=0.1"], "write --set optimizer.peak_lr=VALUE"),
         (["translate", "--num-beams", "2", "Hello."], "write --beam-size N"),
+        (["translate", "- [ ] Buy bread"], "write -- before a text that begins with a hyphen"),
+        (["translate", "-5 degrees"], "or give -i FILE"),
         (["evaluate", "--beam", "2"], "write --beam-size N"),
         (["bio", "dna", "train", "x.csv", "--epochs", "5"], "write --set run.epochs=N"),
     ],
@@ -76,7 +78,7 @@ def test_a_guess_is_answered_in_one_line(
     assert main.run(arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
-    assert "No such option: --" in err
+    assert "No such option: -" in err
     assert answer in err
 
 

@@ -156,3 +156,12 @@ def test_moses_has_a_column_of_doubt_even_if_empty() -> None:
 def test_half_a_surrogate_pair_does_no_harm() -> None:
     write = Writer(translator(), DecodingOptions(beam_size=1, max_length=5), "jsonl")
     assert json.loads(write(["a\udc80b"]))["source"] == "a\udc80b"
+
+
+def test_fenced_code_is_copied_through_all_lists_of_lines() -> None:
+    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=6, n_best=1))
+    fence = ["Hello", "```py", "Hello  ", "", "~~~", "``` not the end"]
+    copied = "".join(f"{line}\n" for line in fence[1:]).encode()
+    hello = write(["Hello"])
+    assert write(fence) == hello + copied
+    assert write(["Hello", "```", "Hello"]) == b"Hello\n```\n" + hello

@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions, Hypothesis
-from clearhead.translation.result import Piece, WordCounter, join, word_links, word_numbers
+from clearhead.text.word_labels import word_links, word_numbers
+from clearhead.translation.result import Piece, WordCounter, join
 from tests.translation.tiny import parts, translator
 
 HYPOTHESIS = Hypothesis([5], -1.0, -1.0, True)

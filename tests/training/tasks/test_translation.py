@@ -192,3 +192,11 @@ def test_sizes_beside_a_model_to_start_from_are_reported_if_they_differ(
 
 def given_data(run: Path) -> dict[str, Any]:
     return {"train": str(run.parent / "train.tsv"), "dev": str(run.parent / "dev.tsv")}
+
+
+@pytest.mark.parametrize("side", ["train", "dev"])
+def test_an_empty_corpus_is_refused_before_any_work(files: Path, side: str) -> None:
+    (files / "empty.tsv").write_text("", encoding="utf-8")
+    made = recipe(files, data={side: str(files / "empty.tsv")})
+    with pytest.raises(UserError, match=rf"^data\.{side}: .*empty\.tsv holds no pair"):
+        Translation.check(made)
