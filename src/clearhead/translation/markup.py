@@ -1,9 +1,8 @@
 """Markup inside sentences, which the model does not read: tags, emphasis, links and code.
 
 `take_out` removes it from a text; the plain text is translated; `place` puts it around the same
-words of the translation, which the cross-attention shows. Code is replaced in the plain text by a
-name that models copy (X1), and a block of code by a line break. Marks of Markdown count only in
-pairs with letters inside and none outside: `2 * 3`, `snake_case` and the `*` of a list are text.
+words of the translation, which the cross-attention shows. Code has a name there that models copy
+(X1). Marks of Markdown count only in pairs: `2 * 3`, `snake_case` and a list's `*` are text.
 """
 
 import re
@@ -20,8 +19,9 @@ from clearhead.translation.sources import MARKUP, Span
 
 Key = tuple[float, ...]  # in the order of tags
 _ANY = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
-_OPENS = re.compile(r"""(?<![^\W_])[*_~]+(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
-_CLOSES = re.compile(r"(?<=\S)[*_~]+(?![^\W_])")
+_OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
+_LINE = re.compile(".+")
+_CLOSES = re.compile(r"(?<=\S)[*_~]{1,9}(?![^\W_])")
 
 
 class Mark(NamedTuple):
@@ -48,7 +48,6 @@ class Marked:
 
     @cached_property
     def _shifts(self) -> list[int]:
-        """How many characters longer the full text is after so many marks."""
         return [0, *accumulate(len(m.text) - (m.end - m.start) for m in self.marks)]
 
     def words(self) -> list[int]:
@@ -106,25 +105,30 @@ def take_out(text: str) -> Marked:
 
 
 def _is_markdown(match: re.Match[str]) -> bool:
-    """Whether it is a mark that is text without its partner."""
     return bool(match["run"] or match["link"] or match["address"])
 
 
 def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
     """The other tag of each that has one; pairs are nested, and Markdown's end with the line."""
     pairs: dict[int, int] = {}
-    waiting: list[tuple[str, int]] = []
+    waiting: list[str] = []
+    numbers: dict[str, list[int]] = {}  # of those that wait
     for number, match in enumerate(found):
         name = (match["tag"] or match["run"] or "[" * _is_markdown(match)).lower()
-        first = max((n for other, n in waiting if other == name), default=None)
-        run_ends = match["run"] and _CLOSES.match(text, match.start())
-        ends = match["address"] or match[0][:2] == "</" or run_ends
-        between = "" if first is None else text[found[first].end() : match.start()]
-        if first is not None and ends and (match["tag"] or (between and "\n" not in between)):
-            pairs |= {first: number, number: first}
-            waiting = [one for one in waiting if one[1] < first]
-        elif name and (_OPENS.match(text, match.start()) if match["run"] else not ends):
-            waiting.append((name, number))
+        own, run = numbers.setdefault(name, []), match["run"]
+        ends = (
+            own and _CLOSES.match(text, match.start())
+            if run
+            else match[0][:2] in ("</", "](", "][")
+        )
+        inside = (found[own[-1]].end(), match.start()) if own else (0, 0)
+        if ends and own and (match["tag"] or _LINE.fullmatch(text, *inside)):
+            pairs |= {own[-1]: number, number: own[-1]}
+            while own and own[-1] >= pairs[number]:
+                numbers[waiting.pop()].pop()
+        elif name and not ends and (not run or _OPENS.match(text, match.start())):
+            waiting.append(name)
+            own.append(number)
     return pairs
 
 
