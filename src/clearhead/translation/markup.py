@@ -21,6 +21,7 @@ Key = tuple[float, ...]  # in the order of tags
 _ANY = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
 _OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
 _LINE = re.compile(".+")
+_ENDS = ("</", "](", "][")
 _CLOSES = re.compile(r"(?<=\S)[*_~]{1,9}(?![^\W_])")
 
 
@@ -116,11 +117,7 @@ def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
     for number, match in enumerate(found):
         name = (match["tag"] or match["run"] or "[" * _is_markdown(match)).lower()
         own, run = numbers.setdefault(name, []), match["run"]
-        ends = (
-            own and _CLOSES.match(text, match.start())
-            if run
-            else match[0][:2] in ("</", "](", "][")
-        )
+        ends = own and _CLOSES.match(text, match.start()) if run else match[0][:2] in _ENDS
         inside = (found[own[-1]].end(), match.start()) if own else (0, 0)
         if ends and own and (match["tag"] or _LINE.fullmatch(text, *inside)):
             pairs |= {own[-1]: number, number: own[-1]}
@@ -177,8 +174,7 @@ def place(source: Marked, target: str, weights: Weights) -> Marked:
 
 
 def _tag(key: Key, characters: Sequence[int], mark: Mark) -> tuple[Key, Mark]:
+    """A tag at its gap; code whose name the translation lacks stands there as a word."""
     position = characters[int(key[0])]
-    if mark.start == mark.end:
-        return key, Mark(position, position, mark.text)
-    # Code whose name the translation has lost stands between two words.
-    return key, Mark(position, position, f" {mark.text}" if position else f"{mark.text} ")
+    spaced = (f" {mark.text}" if position else f"{mark.text} ") if mark.start < mark.end else ""
+    return key, Mark(position, position, spaced or mark.text)
