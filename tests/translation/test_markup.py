@@ -110,6 +110,12 @@ def test_tags_follow_the_alignment(
     assert place(marked, target, weights).full() == expected
 
 
+def test_tags_of_pairs_that_another_sentence_closes_keep_their_order() -> None:
+    marked = Marked("ab c", [Mark(0, 0, "<b>"), Mark(2, 2, "<i>"), Mark(3, 3, "<u>")])
+    weights = np.array([[0.0, 1.0]])
+    assert place(marked, "c", weights).full() == "<b><i><u>c"
+
+
 def test_a_word_without_weight_takes_that_of_its_neighbour() -> None:
     marked = take_out("a <b>b</b> c d")
     weights = np.array([[0, 0, 0, 1], [0, 0, 1, 0]], dtype=float)

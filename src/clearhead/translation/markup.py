@@ -20,6 +20,7 @@ from clearhead.translation.sources import MARKUP, Span
 Key = tuple[float, ...]  # in the order of tags
 _ANY = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
 _OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
+_MARKDOWN = ("run", "link", "address")  # what is text without its partner
 _LINE = re.compile(".+")
 _ENDS = ("</", "](", "][")
 _CLOSES = re.compile(r"(?<=\S)[*_~]{1,9}(?![^\W_])")
@@ -89,7 +90,7 @@ def take_out(text: str) -> Marked:
         return Marked(text)
     found = [match for match in MARKUP.finditer(text) if not match["layout"]]
     partners = _partners(text, found)
-    kept = [n for n, match in enumerate(found) if n in partners or not _is_markdown(match)]
+    kept = [n for n, match in enumerate(found) if n in partners or match.lastgroup not in _MARKDOWN]
     numbers = {n: number for number, n in enumerate(kept)}
     names = (name for n in count(1) if (name := f"X{n}") not in text)
     plain, end, marks = "", 0, list[Mark]()
@@ -105,17 +106,13 @@ def take_out(text: str) -> Marked:
     return Marked(plain + text[end:], marks)
 
 
-def _is_markdown(match: re.Match[str]) -> bool:
-    return bool(match["run"] or match["link"] or match["address"])
-
-
 def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
     """The other tag of each that has one; pairs are nested, and Markdown's end with the line."""
     pairs: dict[int, int] = {}
     waiting: list[str] = []
     numbers: dict[str, list[int]] = {}  # of those that wait
     for number, match in enumerate(found):
-        name = (match["tag"] or match["run"] or "[" * _is_markdown(match)).lower()
+        name = (match["tag"] or match["run"] or "[" * (match.lastgroup in _MARKDOWN)).lower()
         own, run = numbers.setdefault(name, []), match["run"]
         ends = own and _CLOSES.match(text, match.start()) if run else match[0][:2] in _ENDS
         inside = (found[own[-1]].end(), match.start()) if own else (0, 0)
@@ -159,17 +156,19 @@ def place(source: Marked, target: str, weights: Weights) -> Marked:
         first, last = gaps = aligned(weights, columns, outer.gaps, outer.inside, sides)
         outer.inside.append(gaps)
         order = dict(zip(outer.gaps, outer.orders, strict=True)).get(first, 0.5)
+        if mark.partner:
+            around.append(_Pair(gaps, (2, -1) if first < last else (order, order), []))
         if first < last:
-            around.append(_Pair(gaps, (2, -1), []))
             tags.append(_tag((first, 1, -last, number), starts, mark))
             tags.append(_tag((last, 0, -first, -number), ends, other))
             continue
         right = order > 1 or (order > 0 and source.plain[: mark.start][-1:].strip() == "")
         for n in {number, number + mark.partner}:
-            tags.append(_tag((first, order, right, n), starts if right else ends, source.marks[n]))
-        if mark.partner:
-            around.append(_Pair(gaps, (order, order), []))
-    marks = [mark for _, mark in sorted(tags)] + [mark for own in copies.values() for mark in own]
+            tags.append(_tag((first, order, n), starts if right else ends, source.marks[n]))
+    ordered = [mark for _, mark in sorted(tags)]
+    positions = accumulate((mark.start for mark in ordered), max)
+    marks = [m._replace(start=at, end=at) for m, at in zip(ordered, positions, strict=True)]
+    marks += [mark for own in copies.values() for mark in own]
     return Marked(target, sorted(marks, key=itemgetter(0, 1)))
 
 
