@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import UserError
+from clearhead.learn.manifest import course
 from clearhead.learn.report import Check, Mistake, Report, exercism, github_classroom, gradescope
-from clearhead.learn.teacher import grade_all, submissions, summary, to_csv
+from clearhead.learn.teacher import Graded, Submission, grade_all, submissions, summary, to_csv
 from clearhead.learn.texts import solution, variant_text
 
 WRONG = variant_text("residual", "post-norm")
@@ -69,6 +70,41 @@ def test_a_submission_does_not_take_the_place_of_a_module(
     monkeypatch.chdir(folder)
     graded = list(grade_all([s for s in submissions(folder) if s.student == "ada"], jobs=1))
     assert [one.report.passed for one in graded] == [True]
+
+
+def test_no_two_answers_have_the_same_student_and_exercise(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = (
+        "hw1/ben/residual.py", "hw1/anna/residual.py", "hw1/carl__residual.py", "eve/scale.py",
+        "eve/old/scale.py", "eve/02_attention/scores.py",
+    )  # fmt: skip
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    assert sorted(one.student for one in submissions(tmp_path)) == [
+        "carl", "eve", "eve/old/scale.py", "eve/scale.py",
+        "hw1/anna/residual.py", "hw1/ben/residual.py",
+    ]  # fmt: skip
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{student} has 2 answers to {name}; each is listed under its file's path. Give the "
+        "folder that holds one folder for each student"
+        for student, name in (("eve", "scale"), ("hw1", "residual"))
+    ]
+
+
+def test_what_prevented_a_check_is_counted_by_kind() -> None:
+    caret = "invalid syntax\n    return step*\n                ^"
+    errors = [caret, "'(' was never closed\n    f(\n     ^", "stopped after 5 s"]
+    reports = [Report("residual", error=error, line=3) for error in errors]
+    reports.append(Report("residual", (Check("laws", False),)))
+    one = Submission("ada", course().exercise("residual"), Path())
+    graded = [Graded(one, report) for report in reports]
+    counted = summary(graded).splitlines()[3:]
+    assert [line.strip() for line in counted] == [
+        "2 × syntax error", "1 × stopped after 5 s", "1 × not passed, no known mistake",
+    ]  # fmt: skip
+    assert to_csv(graded).splitlines()[1].endswith("line 3: invalid syntax return step*")
 
 
 def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -48,10 +48,10 @@ class Graded:
 
 
 def submissions(folder: Path) -> list[Submission]:
-    """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or FOLDER/STUDENT__EXERCISE.py.
+    """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or STUDENT__EXERCISE.py anywhere below FOLDER.
 
     A link or a folder of that name is a submission, too: it gets a report that says so. Warnings
-    name the files that are not graded, archives and notebooks too.
+    name the files that are not graded, archives and notebooks too, and students with two answers.
 
     Raises:
         UserError: the folder has none.
@@ -65,7 +65,7 @@ def submissions(folder: Path) -> list[Submission]:
             continue
         parts = path.relative_to(folder).parts
         student, _, name = path.stem.rpartition(SEPARATOR)
-        student = (parts[0] if len(parts) > 1 else student).lstrip(".")
+        student = (student or (parts[0] if len(parts) > 1 else "")).lstrip(".")
         if student and name in known and path.suffix in ANSWERS:
             found.append(Submission(student, known[name], path))
         elif name != "README" and not any(part.startswith(".") for part in parts):
@@ -75,7 +75,26 @@ def submissions(folder: Path) -> list[Submission]:
         raise UserError(
             f"{folder} holds no submissions; expected {NAMES} with the name of an exercise"
         )
-    return found
+    return _told_apart(found, folder)
+
+
+def _told_apart(found: Sequence[Submission], folder: Path) -> list[Submission]:
+    """The answers; those of one student to one exercise are listed under the paths of their files.
+
+    The first folder may be that of a class or a week, and then its students have the same name.
+    """
+    counts = Counter((one.student, one.exercise.name) for one in found)
+    for (student, name), count in counts.items():
+        if count > 1:
+            logger.warning(
+                "%s has %d answers to %s; each is listed under its file's path. Give the folder "
+                "that holds one folder for each student", student, count, name
+            )  # fmt: skip
+    return [
+        replace(one, student=one.path.relative_to(folder).as_posix())
+        if counts[one.student, one.exercise.name] > 1 else one
+        for one in found
+    ]  # fmt: skip
 
 
 def _warn(left: Sequence[tuple[Path, str]]) -> None:
@@ -137,7 +156,7 @@ def to_csv(graded: Sequence[Graded]) -> str:
         report = one.report
         right = sum(check.passed for check in report.checks)
         mistakes = " ".join(mistake.name for mistake in report.mistakes)
-        message = "" if report.passed else report.lines()[0]
+        message = "" if report.passed else report.lines()[0].removesuffix("^")
         checked = "length only" if one.submission.exercise.kind == "written" else "results"
         row = [one.submission.student, report.exercise, checked, int(report.passed), right]
         writer.writerow([*map(_plain, row), len(report.checks), mistakes, _plain(message)])
@@ -165,7 +184,12 @@ def summary(graded: Sequence[Graded]) -> str:
         counts = Counter(mistake for r in reports for mistake in r.mistakes)
         for mistake, count in counts.most_common():
             lines.append(f"  {count:4d} × {mistake.name}: {mistake.diagnosis}")
-        unnamed = sum(not r.passed and not r.mistakes for r in reports)
-        if unnamed:
-            lines.append(f"  {unnamed:4d} × not passed, no known mistake")
+        causes = Counter(_cause(r) for r in reports if not r.passed and not r.mistakes)
+        lines += [f"  {count:4d} × {cause}" for cause, count in causes.most_common()]
     return "\n".join(lines)
+
+
+def _cause(report: Report) -> str:
+    """Why an answer did not run, without its own words: what a teacher counts."""
+    first, _, caret = report.error.partition("\n")
+    return "syntax error" if caret.endswith("^") else first or "not passed, no known mistake"
