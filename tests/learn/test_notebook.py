@@ -10,6 +10,7 @@ from torch import nn
 from clearhead.blocks import ResidualConnection
 from clearhead.errors import UserError
 from clearhead.learn import check
+from clearhead.learn.texts import solution
 
 
 class FeedForwardBlock(nn.Module):
@@ -56,6 +57,26 @@ def test_a_written_task_shows_the_model_answer_only_after_an_answer() -> None:
             assert ("A model answer" in result._repr_html_()) == passed
     finally:
         del main["why_keys"]
+
+
+def test_a_cell_that_was_not_run_or_failed_does_not_pass_with_an_older_definition() -> None:
+    main = vars(sys.modules["__main__"])
+    try:
+        main["In"] = ["", solution("attention")]
+        exec(solution("attention"), main)
+        assert check("scale").passed and check("scale").passed
+        shown = repr(check("scores"))
+        assert "attention is still the one that was checked for 2.1; run the cell of 2.2" in shown
+        assert not check("write-attention").passed and check(main["attention"], "scores").passed
+        exec(solution("attention"), main)
+        assert check("scores").passed
+        main["In"].append("def attention(query, key, value:\n    pass")
+        assert "the cell of 2.2 has a syntax error" in repr(check("scores"))
+        main["In"].append('check("scores")')
+        assert not check("scores").passed
+    finally:
+        for name in ("In", "attention"):
+            main.pop(name, None)
 
 
 def test_one_function_is_checked_without_the_others_of_its_subject() -> None:

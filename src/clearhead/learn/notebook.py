@@ -3,6 +3,7 @@
 The report is shown as an HTML card without scripts, in the theme of the page.
 """
 
+import ast
 import inspect
 import json
 import re
@@ -11,7 +12,9 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from clearhead.errors import UserError
 from clearhead.learn.answer import completed, run_names
@@ -20,6 +23,8 @@ from clearhead.learn.manifest import CONTENT, Exercise, course, subject
 from clearhead.learn.report import Report
 from clearhead.learn.source import BLANK, address_name
 from clearhead.learn.texts import assess, model_answer
+
+_CHECKED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # each definition, and its exercise
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
         check("why-keys")     # a written task: the text in the variable why_keys
 
     The answer runs in this process, as the cell itself did. Other definitions that the
-    exercise needs are taken from the answer's own module.
+    exercise needs are taken from the answer's own module. A definition that was checked for one
+    exercise does not count for another one, unless it is given itself: `check(attention, "scale")`.
 
     Raises:
         UserError: no exercise asks for an object of this name, or the object has no name.
@@ -68,6 +74,8 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     if found.kind == "written":
         text = str(names.get(variable_of(found), "")).replace(BLANK, "")
         report, after = assess(found, text), model_answer(found)
+    elif reason := _not_run(found, names, isinstance(answer, str)):
+        report, after = Report(found.name, error=reason), ""
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,6 +85,29 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
         after = found.key_idea
     title = f"{course().number(found)} {found.title}"
     return Checked(title, report, after if report.passed else "")
+
+
+def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
+    """Why a definition is not that of the exercise's cell: this one failed, or has not been run.
+
+    Exercises about one function share its name: what was checked as another exercise is not the
+    answer to this one. IPython keeps the text of each cell that was run in `In`.
+    """
+    cell = f"the cell of {course().number(exercise)}"
+    known = {address_name(address) for address in subject(exercise.subject).source}
+    for name in [n for n in names if n in known | exercise.asked()]:
+        defines = re.compile(rf"^ *(?:def|class) {name}\b", re.MULTILINE)
+        try:
+            ast.parse(next(filter(defines.search, reversed(names.get("In", ()))), ""))
+        except SyntaxError:
+            return f"{cell} has a syntax error and defines no {name}; correct it and run it"
+        if not isinstance(names[name], FunctionType | type):
+            continue
+        other = course().exercise(_CHECKED.setdefault(names[name], exercise.name))
+        if by_name and name in exercise.asked() and other is not exercise:
+            known_as = f"the one that was checked for {course().number(other)}"
+            return f"{name} is still {known_as}; run {cell} without an error first"
+    return ""
 
 
 def variable_of(exercise: Exercise) -> str:
