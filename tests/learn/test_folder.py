@@ -19,6 +19,7 @@ from clearhead.learn.folder import (
 )
 from clearhead.learn.manifest import course
 from clearhead.learn.pages import portfolio
+from clearhead.learn.report import Report
 from clearhead.learn.session import Session, describe, what_next
 from clearhead.learn.session import test_out_exercises as exercises_to_test_out
 from clearhead.learn.texts import RULE, solution
@@ -124,7 +125,9 @@ def test_a_terminal_keeps_what_another_one_has_saved(folder: Path, grader: Grade
     with other.changed() as progress:
         progress.rubric["why-keys"] = [True]
         progress.skipped.append("5")
-    watching.check(course().exercise("residual"), solution("residual"))
+    exercise = course().exercise("residual")
+    locate(folder, exercise).write_text(solution("residual"), encoding="utf-8")
+    watching.check(exercise)
     watching.hint(course().exercise("scale"))
     kept = Progress.load(folder)
     assert kept.rubric == {"why-keys": [True]} and kept.skipped == ["5"]
@@ -136,6 +139,22 @@ def test_a_chapter_of_written_tasks_alone_is_not_said_to_be_empty() -> None:
         exercises_to_test_out(1)
     with pytest.raises(UserError, match="there is no chapter 99"):
         exercises_to_test_out(99)
+
+
+@pytest.mark.parametrize("name", ["2.1", "scale", "Scale", "02_attention/scale.py"])
+def test_an_exercise_is_found_by_name_number_or_file(name: str) -> None:
+    assert course().exercise(name).name == "scale"
+
+
+def test_only_near_names_are_suggested() -> None:
+    with pytest.raises(UserError, match=r"called scal; did you mean scale\? `"):
+        course().exercise("scal")
+
+
+def test_every_line_that_an_answer_printed_is_indented(folder: Path, grader: Grader) -> None:
+    report = Report("scale", error="wrong", printed="one\ntwo")
+    lines = describe(Session(folder, grader), course().exercise("scale"), report)
+    assert "  one\n  two" in lines
 
 
 def test_the_key_n_passes_over_what_is_done(folder: Path, grader: Grader) -> None:

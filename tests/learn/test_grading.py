@@ -11,6 +11,7 @@ from clearhead.learn.client import Grader
 from clearhead.learn.grading import grade
 from clearhead.learn.manifest import course
 from clearhead.learn.report import Report
+from clearhead.learn.session import check_text
 from clearhead.learn.texts import solution, starting_text, variant_text
 from tests.learn import answers
 
@@ -145,6 +146,94 @@ def test_a_wrong_signature_is_shown_beside_the_expected_one(grader: Grader) -> N
     text = text.replace("= bos_id", "= 1")
     error = graded(grader, "shift-right", text).error
     assert error == "expected shift_right(labels, bos_id), found shift_right(labels)"
+
+
+@pytest.mark.parametrize("call", ["self.split_heads(k, self.w_k)", "self.split_heads()"])
+def test_a_call_that_does_not_fit_a_right_signature_is_not_contrasted_with_it(call: str) -> None:
+    text = solution("multi_head_attention").replace("self.split_heads(self.w_k(k))", call)
+    report = graded_here("output-projection", text)
+    first = "this call does not fit MultiHeadAttentionBlock.split_heads(x): "
+    assert report.error.startswith(first) and report.line, str(report)
+
+
+def test_a_mask_of_floats_is_explained_without_a_name_of_c() -> None:
+    text = solution("masks").replace("(ids != pad_id)", "(ids != pad_id).float()")
+    report = graded_here("padding-mask", text)
+    assert "masks are boolean here: leave out .float()" in str(report)
+    assert "bitwise" not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "wrong", "right"),
+    [
+        ("quiz-blocks", 'rows_sum_to = "b"', 'rows_sum_to = "a"', "rows_sum_to", "'b'"),
+        ("first-loss", "loss.item()", "3.9", "loss_of_uniform", "8.98"),
+        (
+            "attention-shapes", "tuple(weights.shape)", "(2, 5, 5)",
+            "shape_of_weights", "expected",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_prediction_is_named_without_the_right_value(
+    exercise: str, old: str, new: str, wrong: str, right: str
+) -> None:
+    subject = course().exercise(exercise).subject
+    report = graded_here(exercise, solution(subject).replace(old, new))
+    assert not report.passed and not report.matrices
+    assert f"wrong: {wrong}\n" in str(report) and right not in str(report)
+
+
+def test_results_that_are_no_numbers_are_counted_as_different() -> None:
+    right = "masked_fill(~visible, torch.finfo(scores.dtype).min)"
+    assert right in solution("attention")
+    text = solution("attention").replace(right, "masked_fill(~visible, float('inf'))")
+    report = graded_here("hide-scores", text)
+    assert re.search(r"got nan \([1-9]\d* of \d+ elements differ", str(report)), str(report)
+
+
+def test_a_scalar_has_no_index() -> None:
+    text = solution("label_smoothing").replace("return ", "return 2.5 * ")
+    report = graded_here("label-smoothing", text)
+    assert re.search(r"expected [\d.]+, got [\d.]+; shape and dtype are right", str(report))
+    assert "[]" not in str(report)
+
+
+def test_a_mistake_to_find_is_not_named_for_the_file_as_it_was_handed_out(grader: Grader) -> None:
+    for exercise in (e for e in course().exercises if e.kind == "bug"):
+        report = check_text(exercise, starting_text(exercise), grader)
+        assert report.checks and not report.passed and not report.mistakes, str(report)
+        edited = check_text(exercise, f"# mine\n{starting_text(exercise)}", grader)
+        assert {m.name for m in edited.mistakes} == {*exercise.bugs}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "words"),
+    [
+        ("encoder-block", "y, y, y, src_mask", "y, y, src_mask", "v has shape"),
+        (
+            "self-attention", "self.W_q(x), self.W_k(x), self.W_v(x)",
+            "self.W_q, self.W_k, self.W_v", "Q is of type Linear",
+        ),
+    ],
+)  # fmt: skip
+def test_vectors_are_not_taken_for_ids(exercise: str, old: str, new: str, words: str) -> None:
+    subject = course().exercise(exercise).subject
+    report = graded_here(exercise, solution(subject).replace(old, new))
+    assert words in report.lines()[0] and "ids" not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "advice"),
+    [
+        ("kept @ value, weights", "value @ kept, weights", "kept must stand before value"),
+        ("query @ key.transpose(-2, -1)", "query * key", "with the matrix product query @ key"),
+        ("query @ key.transpose(-2, -1)", "key @ query.mT", "must be (query, key), not transposed"),
+    ],
+)
+def test_the_likely_cause_of_a_wrong_product_fits_attention(
+    old: str, new: str, advice: str
+) -> None:
+    assert advice in str(graded_here("scores", solution("attention").replace(old, new)))
 
 
 def test_a_mask_of_zeros_and_ones_is_a_mask(grader: Grader) -> None:

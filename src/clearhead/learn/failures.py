@@ -19,6 +19,10 @@ from clearhead.learn.source import BLANK
 
 BINDING = re.compile(r"^([\w.]+)\(\) (?:takes|missing|got an unexpected|got multiple)")
 Names = Mapping[str, Any]
+FIXED: dict[type[BaseException], str] = {
+    SystemExit: "the program called exit; an exercise must return",
+    MemoryError: "the memory limit was reached",
+}
 
 
 def open_blanks(text: str) -> str:
@@ -73,18 +77,18 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
 
 def _message(error: BaseException, filename: str, run: Run | None) -> str:
     words = " ".join(str(error).split())[:300]
+    if type(error) in FIXED:
+        return FIXED[type(error)]
     if type(error) in (LookupError, Missing, Misfit, Refused):  # the grader's own words
         return words
     if isinstance(error, NameError | AttributeError) and error.name == BLANK:
         return "the blank ____ is not filled in yet"
     if isinstance(error, NotImplementedError) and not _of_torch(error):
         return "not written yet (raise NotImplementedError)"
-    if isinstance(error, SystemExit):
-        return "the program called exit; an exercise must return"
+    if "bitwise_" in words and _of_torch(error):
+        return "a mask holds numbers; masks are boolean here: leave out .float() or .double()"
     if isinstance(error, TooLarge):
         return f"{words} is larger than any correct result"
-    if isinstance(error, MemoryError):
-        return "the memory limit was reached"
     if run is not None and isinstance(error, TypeError) and (text := _signature(words, run)):
         return text
     return f"{_explained(error, run)}{type(error).__name__}: {words}{_hint(error, filename)}"
@@ -125,8 +129,10 @@ def _signature(words: str, run: Run) -> str:
     expected, found = _find(run.reference, path), _find(run.answer, path)
     if expected is None or found is None:
         return ""
-    ours, theirs = inspect.signature(expected), inspect.signature(found)
-    return f"expected {path}({_arguments(ours)}), found {path}({_arguments(theirs)})"
+    ours, theirs = (_arguments(inspect.signature(one)) for one in (expected, found))
+    if ours == theirs:
+        return f"this call does not fit {path}({ours}): {words}"
+    return f"expected {path}({ours}), found {path}({theirs})"
 
 
 def _find(names: Names, path: str) -> Any:

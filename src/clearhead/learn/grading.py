@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -41,7 +42,7 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
     graded = []
     for order in result["orders"]:
         records = [decode_record(record) for record in order]
-        graded.append((checks(records, expected, list(cases)), records))
+        graded.append((_checks(subject_name, records, expected), records))
     found, records = max(graded, key=lambda pair: sum(c.passed for c in pair[0]))
     if all(check.passed for check in found):
         return Report(exercise, tuple(found))
@@ -56,6 +57,15 @@ def grade(exercise: str, subject_name: str, result: dict[str, Any]) -> Report:
         error, line = records[0]["error"], records[0].get("line", 0)
         return Report(exercise, failures, mistakes, error, line)
     return Report(exercise, tuple(found), mistakes, matrices=matrices(records, expected))
+
+
+def _checks(subject_name: str, records: Records, expected: Records) -> list[Check]:
+    """The checks; a prediction is refused without the right value, which is the answer."""
+    found = checks(records, expected, list(probe_of(subject_name).cases))
+    if subject(subject_name).probe != "values":
+        return found
+    wrong = [name for name in expected[0] if name in _wrong(records[0], expected[0])]
+    return [replace(check, message=f"wrong: {', '.join(wrong)}") for check in found]
 
 
 def recognize(subject_name: str, records: Records, adapted: Adapted = frozenset()) -> Mistakes:

@@ -124,15 +124,16 @@ def _tensors(actual: Any, expected: Typed, sizes: Sizes, slack: float) -> str:
     wrong = (wrong | ~a.isfinite()) & (a != e) & ~(a.isnan() & e.isnan())
     if not wrong.any():
         return ""
-    return _largest(a, e, sizes) + _relation(a, e)
+    return _largest(a, e, sizes, int(wrong.sum())) + _relation(a, e)
 
 
-def _largest(a: Any, e: Any, sizes: Sizes) -> str:
+def _largest(a: Any, e: Any, sizes: Sizes, share: int) -> str:
+    if not e.dim():
+        return f"expected {float(e):.4g}, got {float(a):.4g}; shape and dtype are right"
     gap = (a - e).abs().nan_to_num(nan=float("inf"))
     place = tuple(map(int, torch.unravel_index(gap.argmax(), gap.shape)))
     names = _names(e.shape, sizes)
     where = ", ".join(f"{n} {i}".strip() for n, i in zip(names, place, strict=True))
-    share = int(((a - e).abs() > 1e-5 + 1e-4 * e.abs()).sum())
     return (
         f"largest difference {float(gap[place]):.3g} at [{where}]: expected "
         f"{float(e[place]):.4g}, got {float(a[place]):.4g} ({share} of {e.numel()} elements "

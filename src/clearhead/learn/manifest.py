@@ -110,14 +110,16 @@ class Course:
     parts: tuple[Part, ...]
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise of this name, or of the file that has it: `02_…/scale.py`.
+        """The exercise of this name or number, or of the file that has it: `02_…/scale.py`.
 
         Raises:
             UserError: there is none; close names are suggested.
         """
-        if found := next((e for e in self.exercises if e.name == PurePath(name).stem), None):
+        known = {e.name: e for e in self.exercises} | {self.number(e): e for e in self.exercises}
+        wanted = name.lower()
+        if found := known.get(wanted) or known.get(PurePath(wanted).stem):
             return found
-        close = get_close_matches(name, [e.name for e in self.exercises], cutoff=0.5)
+        close = get_close_matches(wanted, [e.name for e in self.exercises], cutoff=0.7)
         did = f"did you mean {' or '.join(close)}? " if close else ""
         raise UserError(f"no exercise is called {name}; {did}`clearhead learn list` shows all")
 

@@ -3,15 +3,17 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
+from textwrap import indent
 
 from clearhead.errors import UserError
 from clearhead.learn.client import Grader
 from clearhead.learn.folder import Progress, locate, read_answer
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.report import Report
-from clearhead.learn.texts import assess, model_answer, solution_text
+from clearhead.learn.texts import assess, model_answer, solution_text, starting_text
 
 HINT_KINDS = ("idea", "formula", "shape")
 
@@ -34,10 +36,9 @@ class Session:
         yield progress
         progress.save(self.folder)
 
-    def check(self, exercise: Exercise, text: str | None = None) -> Report:
-        """Grade the learner's file (or another text) and remember the result."""
-        text = read_answer(self.folder, exercise) if text is None else text
-        report = check_text(exercise, text, self.grader)
+    def check(self, exercise: Exercise) -> Report:
+        """Grade the learner's file and remember the result."""
+        report = check_text(exercise, read_answer(self.folder, exercise), self.grader)
         self._remember(report)
         return report
 
@@ -103,7 +104,10 @@ def check_text(exercise: Exercise, text: str, grader: Grader) -> Report:
     """Grade a text as an answer to an exercise."""
     if exercise.kind == "written":
         return assess(exercise, text)
-    return grader.grade(exercise, text)
+    report = grader.grade(exercise, text)
+    # The name of the mistake in the file as it was handed out would be the answer.
+    unedited = exercise.kind == "bug" and text == starting_text(exercise)
+    return replace(report, mistakes=()) if unedited else report
 
 
 def test_out_exercises(chapter: int) -> list[Exercise]:
@@ -124,7 +128,10 @@ def test_out_exercises(chapter: int) -> list[Exercise]:
 def describe(session: Session, exercise: Exercise, report: Report) -> list[str]:
     """The lines that the learner reads after a check: what failed, or what to remember."""
     first, *rest = report.lines() or [""]
-    lines = [f"{course().number(exercise)} {exercise.name}: {first}", *(f"  {x}" for x in rest)]
+    lines = [
+        f"{course().number(exercise)} {exercise.name}: {first}",
+        *(indent(x, "  ") for x in rest),
+    ]
     if not report.passed:
         file = relpath(locate(session.folder, exercise))
         return [*lines, f"  file: {file}", f"  hint: clearhead learn hint {exercise.name}"]

@@ -138,7 +138,7 @@ def _float_ids(recorder: Recorder, error: Exception) -> Mistake | None:
     if module is None or ids is None or not ids.is_floating_point():
         return None
     looks_up = any(isinstance(part, nn.Embedding) for part in module.children())
-    about_types = re.search(r"integer|dtype|float|\blong\b|\bint", str(error), re.IGNORECASE)
+    about_types = re.search(r"\binteger|\blong\b|\bint(\d|\b)", str(error), re.IGNORECASE)
     if not looks_up and not about_types:
         return None
     shape = recorder.axes.shape_of(ids)

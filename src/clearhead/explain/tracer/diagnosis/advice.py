@@ -32,12 +32,14 @@ def likely_cause(found: Mismatch, inputs: Ins) -> str:
 def _inner(found: Mismatch, inputs: Ins) -> str:
     a, b = found.a.label, found.b.label
     right = inputs[1].label or "the right operand"
+    left, axes = inputs[0].shape, inputs[1].shape
     if {a, b} <= LENGTHS:
+        turned = len(left) > 1 and left[-2].label == b
         return (
             "the operands belong to two sequences: keys and values must come from the same one "
             "(the encoder's output in cross-attention)"
+            + (", and the weights must be (query, key), not transposed" if turned else "")
         )
-    axes = inputs[1].shape
     moved = "transpose" in right or "permute" in right
     if len(axes) > 1 and axes[-1].label == a and not moved:
         return f"{right} was not transposed: write {right}.transpose(-2, -1)"
@@ -46,6 +48,9 @@ def _inner(found: Mismatch, inputs: Ins) -> str:
             f"{right} was transposed along the wrong axes: {a} must be its second to last axis, "
             "and transpose(-2, -1) exchanges the last two"
         )
+    if min(len(left), len(axes)) > 1 and left[-2].label == axes[-1].label:
+        name = inputs[0].label or "the left operand"
+        return f"the operands are in the wrong order: {right} must stand before {name}"
     return f"{a} and {b} are different spaces: a projection or a view between them is missing"
 
 

@@ -115,7 +115,10 @@ def _other_sequence(found: Mismatch, inputs: Ins) -> str:
     if _both(found) != {"src_len", "tgt_len"}:
         return ""
     if not _has_mask(inputs):
-        return "source and target are two sequences: only attention combines them"
+        return (
+            "source and target are two sequences: only attention combines them, with the matrix "
+            "product query @ key.transpose(-2, -1)"
+        )
     return (
         "source and target mask are swapped: cross-attention and the encoder need the source "
         "mask, the decoder's self-attention needs the target mask"
