@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.streams import only_file, warnings_on_stderr
+from clearhead.cli.streams import keyboard, only_file, warnings_on_stderr
 from clearhead.errors import UserError, counted
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def watch(context: typer.Context) -> None:
         raise UserError(
             "watch mode needs a terminal; run `clearhead learn check` after each change instead"
         )
-    with Grader() as one:
-        Watch(Session(folder, one)).run()
+    with Grader() as one, keyboard() as keys:
+        Watch(Session(folder, one)).run(keys)
 
 
 @app.command()
@@ -52,8 +52,9 @@ def start(
     ] = Path("clearhead-course"),
 ) -> None:
     """Write or update the exercises; answers are kept."""
+    from clearhead.learn.client import Grader
     from clearhead.learn.folder import start as start_folder
-    from clearhead.learn.manifest import course
+    from clearhead.learn.session import Session
     from clearhead.learn.texts import file_name
 
     done = start_folder(directory)
@@ -61,8 +62,10 @@ def start(
     print(f"{directory}: {counted(done.new, 'new exercise')}{updated}")
     for name in done.outdated:
         print(f"{name} has a new version; your answer is kept (clearhead learn reset {name})")
-    first = file_name(course().exercises[0])
-    print(f"Next: cd {directory}\nThen edit {first} and run: clearhead learn check")
+    if not directory.samefile("."):
+        print(f"Next: cd {directory}")
+    if following := Session(directory, Grader()).next():
+        print(f"Edit {file_name(following)} and run: clearhead learn check")
     print("Or run `clearhead learn`: it checks a file whenever you save it.")
 
 
@@ -139,19 +142,15 @@ def solution(
 @app.command("test-out")
 def test_out(chapter: Annotated[int, typer.Argument(help="The chapter's number.")]) -> None:
     """Skip a chapter by passing its hardest exercises."""
-    from clearhead.learn.session import test_out_exercises
-
-    names = [exercise.name for exercise in test_out_exercises(chapter)]
     session = _session()
     with session.grader:
         reports = session.test_out(chapter)
     for report in reports:
         print(f"{report.exercise}: {report.lines()[0]}")
-    if all(report.passed for report in reports):
-        print(f"Chapter {chapter} is done.")
-        return
-    print(f"To skip chapter {chapter}, solve: {', '.join(names)}")
-    raise typer.Exit(FAILED)
+    if failed := [report.exercise for report in reports if not report.passed]:
+        print(f"To skip chapter {chapter}, solve: {', '.join(failed)}")
+        raise typer.Exit(FAILED)
+    print(f"Chapter {chapter} is done.")
 
 
 @app.command()
@@ -202,13 +201,14 @@ def grade(
 
     with warnings_on_stderr(quiet=False):
         every = submissions(directory)
-    graded = list(grade_all(every, jobs, lambda n: _count(n, len(every))))
-    atomic_write(output, to_csv(graded))
+    graded = []
+    for one in grade_all(every, jobs, lambda n: _count(n, len(every))):
+        graded.append(one)
+        atomic_write(output, to_csv(graded))  # after each answer, so that Ctrl-C loses none
+        if json is not None:
+            target = json / one.submission.student / f"{one.report.exercise}.json"
+            atomic_write(target, formats.exercism(one.report) + "\n")
     reports = [one.report for one in graded]
-    for one in graded if json else ():
-        assert json is not None
-        target = json / one.submission.student / f"{one.report.exercise}.json"
-        atomic_write(target, formats.exercism(one.report) + "\n")
     if gradescope:
         atomic_write(gradescope, formats.gradescope(reports) + "\n")
     if classroom:

@@ -1,12 +1,13 @@
 """The texts that a verb reads, and where it writes.
 
 Texts are arguments, lines of a file or of standard input, or FASTA records; results go to standard
-output, a file or a pipe; messages to standard error.
+output, a file or a pipe; messages to standard error. An interactive verb reads single keys.
 """
 
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Form = Literal["auto", "text", "fasta"]
 STANDARD_INPUT = "standard input"
+POLL_SECONDS = 0.25  # files are looked at as often: network drives have no file events
 
 
 def check_texts(
@@ -213,3 +215,42 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         level = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
         return f"clearhead: {level}{record.getMessage()}"
+
+
+@contextmanager
+def keyboard() -> Iterator[Iterator[str]]:
+    """Single keys without Enter; an empty string when none was pressed for a moment."""
+    if sys.platform == "win32":
+        yield _windows_keys()
+        return
+    import termios
+    import tty
+
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    try:
+        tty.setcbreak(handle)
+        yield _keys()
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def _keys() -> Iterator[str]:
+    import select
+
+    while True:
+        ready, _, _ = select.select([sys.stdin], [], [], POLL_SECONDS)
+        if not ready:
+            yield ""
+            continue
+        key = os.read(sys.stdin.fileno(), 1).decode("utf-8", "ignore")
+        yield key.lower() or "q"  # the terminal was closed
+
+
+def _windows_keys() -> Iterator[str]:
+    import msvcrt
+
+    while True:
+        time.sleep(POLL_SECONDS)
+        pressed = msvcrt.kbhit()  # type: ignore[attr-defined,unused-ignore]
+        yield msvcrt.getwch().lower() if pressed else ""  # type: ignore[attr-defined,unused-ignore]

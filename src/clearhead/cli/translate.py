@@ -1,13 +1,20 @@
 """`clearhead translate`: text in, text out, one line of output for each line of input."""
 
+import logging
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clearhead.cli import options
 from clearhead.cli.streams import check_output, check_texts, pour, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
+
+if TYPE_CHECKING:
+    from clearhead.decoding import DecodingOptions
+
+logger = logging.getLogger(__name__)
 
 # --with: the parameters that it supports, and what it always uses.
 WITH_BLOCKS = {
@@ -121,9 +128,7 @@ def translate(
     )
     with warnings_on_stderr(quiet):
         if with_blocks:
-            from clearhead.learn.swap import write_both
-
-            pour(write_both(with_blocks, text_chunks(text, input, HINT), model, search), output)
+            pour(_with_blocks(with_blocks, text_chunks(text, input, HINT), model, search), output)
             return
         translator = Translator.from_pretrained(
             model,
@@ -150,3 +155,29 @@ def _check_with(context: typer.Context) -> None:
         if name not in WITH_BLOCKS and value not in usual:
             given = (option.secondary_opts if value is False else option.opts)[0]
             raise UserError(f"--with does not support {given}; leave one of them out")
+
+
+def _with_blocks(
+    specs: list[str], chunks: Iterable[list[str]], model: str | None, search: "DecodingOptions"
+) -> Iterator[bytes]:
+    """The translations by the learner's blocks; where they differ, next to the correct one."""
+    import torch
+
+    from clearhead.learn.swap import compare, load_block
+    from clearhead.translation import Translator
+    from clearhead.translation.loading import find_model, load_translator
+
+    mine = [load_block(spec) for spec in specs]
+    loaded, tokenizer = load_translator(find_model(model), torch.device("cpu"))
+    texts = [text for chunk in chunks for text in chunk]
+
+    def translate() -> list[str]:
+        translator = Translator(loaded, tokenizer, engine="readable")
+        return [best[0].text for best in translator.translate_detailed(texts, search)]
+
+    expected, actual, swapped = compare(loaded, translate, mine)
+    for one in swapped:
+        logger.warning("%s", one)
+    for right, own in zip(expected, actual, strict=True):
+        both = own if own == right else f"your block: {own}\nclearhead:  {right}"
+        yield f"{both}\n".encode("utf-8", "backslashreplace")

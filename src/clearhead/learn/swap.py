@@ -1,7 +1,6 @@
 """The shipped weights in a learner's blocks: `clearhead translate --with FILE:CLASS`."""
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from clearhead import blocks
-from clearhead.decoding import DecodingOptions
 from clearhead.errors import UserError
 from clearhead.learn import adopt
 from clearhead.learn.failures import failure, open_blanks
 from clearhead.learn.folder import read_file
 from clearhead.learn.observe import load_text
 from clearhead.models import Transformer
-from clearhead.translation import Translator
-from clearhead.translation.loading import find_model, load_translator
-
-logger = logging.getLogger(__name__)
 
 # The arguments with which a block of the library was built; inner blocks first.
 ARGUMENTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
@@ -193,26 +187,6 @@ def compare(
         return expected, translate(), swapped
     except Exception as error:
         raise _in_words(error, mine[0].filename) from error
-
-
-def write_both(
-    specs: Sequence[str], chunks: Iterable[list[str]], model: str | None, options: DecodingOptions
-) -> Iterator[bytes]:
-    """The translations by the learner's blocks; where they differ, next to the correct one."""
-    mine = [load_block(spec) for spec in specs]
-    loaded, tokenizer = load_translator(find_model(model), torch.device("cpu"))
-    texts = [text for chunk in chunks for text in chunk]
-
-    def translate() -> list[str]:
-        translator = Translator(loaded, tokenizer, engine="readable")
-        return [best[0].text for best in translator.translate_detailed(texts, options)]
-
-    expected, actual, swapped = compare(loaded, translate, mine)
-    for one in swapped:
-        logger.warning("%s", one)
-    for right, own in zip(expected, actual, strict=True):
-        both = own if own == right else f"your block: {own}\nclearhead:  {right}"
-        yield f"{both}\n".encode("utf-8", "backslashreplace")
 
 
 def _in_words(error: Exception, filename: str) -> UserError:

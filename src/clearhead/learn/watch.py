@@ -1,9 +1,6 @@
 """Watch mode: a save re-runs what changed; single keys for hint, list, next, reset, all, quit."""
 
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from clearhead.errors import UserError
@@ -11,7 +8,6 @@ from clearhead.learn.folder import locate, reset
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.session import Session, describe, what_next
 
-POLL_SECONDS = 0.25  # works on network drives and in containers, where file events do not
 BAR = 30
 KEYS = "h hint · l list · n next · r reset · a check all · q quit"
 
@@ -24,18 +20,16 @@ class Watch:
         self.current: Exercise | None = session.next()
         self.times = self._now()
 
-    def run(self) -> None:
-        """Until the learner quits."""
+    def run(self, keys: Iterator[str]) -> None:
+        """Until the learner quits; an empty key says that a moment has passed."""
         self.session.grader.start()
         self._check(self.current)
-        with keyboard() as keys:
-            while True:
-                key = next(keys)
-                if key == "q":
-                    return
-                self.press(key)
-                for exercise in self.changed():
-                    self._check(exercise)
+        for key in keys:
+            if key == "q":
+                return
+            self.press(key)
+            for exercise in self.changed():
+                self._check(exercise)
 
     def changed(self) -> list[Exercise]:
         """The exercises whose files were saved since the last call."""
@@ -118,43 +112,3 @@ def listing(session: Session) -> list[str]:
             facts = f"{e.kind_name}, {e.minutes} min"
             lines.append(f"  [{state}] {course().number(e):5} {e.name:28} {e.title} ({facts})")
     return [*lines, progress_bar(session)]
-
-
-@contextmanager
-def keyboard() -> Iterator[Iterator[str]]:
-    """Single keys without Enter; an empty string when none was pressed for a moment."""
-    if sys.platform == "win32":
-        yield _windows_keys()
-        return
-    import termios
-    import tty
-
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    try:
-        tty.setcbreak(handle)
-        yield _keys()
-    finally:
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
-
-
-def _keys() -> Iterator[str]:
-    import os
-    import select
-
-    while True:
-        ready, _, _ = select.select([sys.stdin], [], [], POLL_SECONDS)
-        if not ready:
-            yield ""
-            continue
-        key = os.read(sys.stdin.fileno(), 1).decode("utf-8", "ignore")
-        yield key.lower() or "q"  # the terminal was closed
-
-
-def _windows_keys() -> Iterator[str]:
-    import msvcrt
-
-    while True:
-        time.sleep(POLL_SECONDS)
-        pressed = msvcrt.kbhit()  # type: ignore[attr-defined,unused-ignore]
-        yield msvcrt.getwch().lower() if pressed else ""  # type: ignore[attr-defined,unused-ignore]
