@@ -66,10 +66,8 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     """
     if not exercise and not hasattr(answer, "__name__") and not isinstance(answer, str):
         raise UserError(f"{answer!r} is no class or function; give one, or an exercise's name")
-    if isinstance(answer, str):
-        found = course().exercise(exercise or answer)
-    else:
-        found = course().exercise(exercise) if exercise else exercise_for(answer.__name__)
+    name = exercise or (answer if isinstance(answer, str) else "")
+    found = course().exercise(name) if name else exercise_for(getattr(answer, "__name__", ""))
     names = dict(_names(answer))
     if found.kind == "written":
         text = str(names.get(variable_of(found), "")).replace(BLANK, "")
@@ -105,8 +103,8 @@ def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
             continue
         other = course().exercise(_CHECKED.setdefault(names[name], exercise.name))
         if by_name and name in exercise.asked() and other is not exercise:
-            known_as = f"the one that was checked for {course().number(other)}"
-            return f"{name} is still {known_as}; run {cell} without an error first"
+            number = course().number(other)
+            return f"{name} is still the one that was checked for {number}; run {cell} first"
     return ""
 
 
