@@ -71,7 +71,7 @@ def test_a_cell_that_was_not_run_or_failed_does_not_pass_with_an_older_definitio
         exec(solution("attention"), main)
         assert check("scores").passed
         main["In"].append("def attention(query, key, value:\n    pass")
-        assert "the cell of 2.2 has a syntax error" in repr(check("scores"))
+        assert "has a syntax error; correct and run the cell of 2.2" in repr(check("scores"))
         main["In"].append('check("scores")')
         assert not check("scores").passed
     finally:

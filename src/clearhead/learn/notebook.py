@@ -98,7 +98,7 @@ def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
         try:
             ast.parse(next(filter(defines.search, reversed(names.get("In", ()))), ""))
         except SyntaxError:
-            return f"{cell} has a syntax error and defines no {name}; correct it and run it"
+            return f"the last cell that defines {name} has a syntax error; correct and run {cell}"
         if not isinstance(names[name], FunctionType | type):
             continue
         other = course().exercise(_CHECKED.setdefault(names[name], exercise.name))
