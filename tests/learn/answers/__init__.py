@@ -7,6 +7,7 @@ has no known mistake, (exercise, text, a part of the report).
 from tests.learn.answers import (
     attention,
     blocks,
+    consistent,
     examined,
     functions,
     layers,
@@ -18,7 +19,7 @@ from tests.learn.answers import (
 Right = tuple[str, str]
 Wrong = tuple[str, str, str]
 
-MODULES = (blocks, attention, layers, stacks, functions, examined, unseen, varied)
+MODULES = (blocks, attention, layers, stacks, functions, examined, unseen, varied, consistent)
 RIGHT: list[Right] = [one for module in MODULES for one in module.RIGHT]
 WRONG: list[Wrong] = [one for module in MODULES for one in module.WRONG]
 UNNAMED: list[Wrong] = varied.UNNAMED

@@ -14,9 +14,9 @@
 r"""
 # 2. Scaled dot-product attention
 
-**The question.** *The animal didn't cross the street because it was too tired.* What does *it*
-refer to? A translator into French must know: *il* for the animal (*l'animal*, masculine), *elle*
-for the street (*la rue*, feminine). So one word must be able to read from another, however far
+**The question.** *The dog didn't cross the street because it was too tired.* What does *it* refer
+to? A translator into French must know: *il* for the dog (*le chien*, masculine), *elle* for the
+street (*la rue*, feminine). So one word must be able to read from another, however far
 apart they are. How?
 """
 
@@ -45,7 +45,7 @@ one head of its encoder, the one that reads most from *street*.
 
 # %% tags=["hide-input"]
 translator = Translator.from_pretrained()
-pair = sentence_pair(translator, "The animal didn't cross the street because it was too tired.")
+pair = sentence_pair(translator, "The dog didn't cross the street because it was too tired.")
 shown = of_kind(attention_maps(translator, pair), "encoder")
 row = shown.queries.index("it")
 street = shown.keys.index("street")
@@ -76,10 +76,10 @@ print("Heads in the encoder:", len(shown.layers) * len(shown.heads))
 
 # %% [markdown]
 r"""
-Of all heads of the encoder, this one gives *street* the largest weight, and yet the right pronoun
-is *il*, which refers to the animal. Compare the translation above. A row of weights shows where
-one head reads. It does not show what the model concludes: this is one of many heads, and the
-decoder reads the output of all of them.
+Of all heads of the encoder, this one gives *street* the largest weight, and *dog* nearly none. Yet
+the translation above has *il*, the pronoun of the dog. A row of weights shows where one head
+reads. It does not show what the model concludes: this is one of many heads, and the decoder reads
+what all of them have contributed.
 
 ## The formula
 
@@ -233,11 +233,12 @@ r"""
   weights too even. Nothing fails. Compare the scores with a reference on sizes where d_k and
   d_model differ.
 - **`key.T` on a batch.** `.T` reverses all the axes of a batch of matrices; `.transpose(-2, -1)`
-  swaps the last two. With batch size 1 and one head, the mistake can go unnoticed.
+  swaps the last two. The mistake raises an error on most sizes, and goes unnoticed where the
+  reversed shape happens to fit. Test with sizes that are all different.
 - **Weights taken after the dropout.** Their rows do not sum to 1, so a plot of them misleads. The
   block above returns the weights before the dropout.
 - **"The weights explain the decision."** See the figure: in this head *it* reads from *street*,
-  but the right pronoun is that of *animal*. To find out what a head contributes, switch it off
+  but the model writes the pronoun of *dog*. To find out what a head contributes, switch it off
   and compare the results.
 
 ## Further reading

@@ -206,8 +206,8 @@ result alone and in a batch, and causality is preserved.
 ## Two formulas with one name
 
 The course, like most tutorials, computes the standard deviation with `x.std()`, which divides by
-n − 1, and adds ε to it afterwards. Ba et al. and `torch.nn.LayerNorm` divide by n and add ε inside
-the root. Exercise 7.3 asks for an example with n = 4. How much does it matter at real widths?
+n − 1, and adds ε to it afterwards. Ba et al. divide by n, without an ε; `torch.nn.LayerNorm`
+divides by n and adds ε inside the root. Exercise 7.3 asks for an example with n = 4. How much does it matter at real widths?
 """
 
 # %%

@@ -7,8 +7,8 @@ from torch import Tensor
 def rank_encoding(counts: Tensor, medians: Tensor, max_length: int) -> list[int]:
     """Gene indices from the most to the least expressed, relative to each gene's median.
 
-    Counts are divided by the cell's total, then by the gene's median over all cells;
-    genes with count 0 are left out, and at most `max_length` are kept.
+    Counts are divided by the cell's total, then by the gene's median over the cells in which
+    its count is not 0; genes with count 0 are left out, and at most `max_length` are kept.
 
     Shape:
         counts, medians: (genes,)
