@@ -72,6 +72,13 @@ def test_an_unknown_probe_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems == ["subject residual: no probe is called residul"]
 
 
+def test_every_mistake_names_a_lesson_that_exists() -> None:
+    titles = {f"{number}. {title}" for number, title in course().chapters.items()}
+    known = [subject(name) for name in subject_names()]
+    named = {s.lesson for s in known} | {v.lesson for s in known for v in s.variants}
+    assert named - {""} <= titles
+
+
 def test_every_file_of_the_content_belongs_to_an_exercise() -> None:
     used = subject_names()
     assert {path.stem for path in (FOLDER / "subjects").glob("*.toml")} == set(used)

@@ -97,6 +97,13 @@ def test_a_change_of_text_keeps_the_outputs_and_a_change_of_code_does_not(tmp_pa
     assert with_stored_outputs(source, target) is None
 
 
+def test_the_model_decides_against_the_head_that_lesson_2_shows() -> None:
+    (source,) = [path for path in SOURCES if path.name.startswith("02")]
+    shown = outputs(stored(source))
+    (text,) = [out["text"] for out in shown if "Translation:" in out.get("text", "")]
+    assert "qu'il était" in text, "the pronoun of the dog; the head reads from the street"
+
+
 @by_name
 def test_the_style_sheet_is_stored_once(source: Path) -> None:
     html = "".join(out.get("data", {}).get("text/html", "") for out in outputs(stored(source)))

@@ -211,11 +211,11 @@ for layer, units in enumerate(hidden):
 # %% [markdown]
 r"""
 Training has made the units selective: at a given token most of them are 0, far fewer than half are
-active. Some lists have an obvious common feature, such as an ending, a part of speech, or the
-beginning of a name. Others have none that we can see, and a list of eight tokens proves little: a
-unit may respond to several unrelated things. In the first layer a unit's input is still close to
-the embedding of its own token; in later layers the same token can activate different units in
-different sentences.
+active. Some lists have an obvious common feature, such as the ending *-s*, the pronouns, or the
+forms of *be*. Others have none that we can see, and a list of eight tokens proves little: a unit
+may respond to several unrelated things. In the first layer a unit's input is still close to the
+embedding of its own token; in later layers the same token can activate different units in different
+sentences.
 
 ## Exercises
 """
@@ -236,8 +236,8 @@ r"""
   same care.) *How to notice:* call the model twice after `eval()`: both results must be equal.
 - **Dropout at the output as well.** The residual connection applies dropout to it; 10 % twice make
   19 %.
-- **The sizes swapped**, `nn.Linear(d_ff, d_model)` first. *How to notice:* the error names both
-  matrices. It stays unnoticed only if d_ff = d_model, so test with two different sizes.
+- **The sizes swapped**, `nn.Linear(d_ff, d_model)` first. *How to notice:* the first call raises an
+  error about the last axis. There is none if d_ff = d_model, so test with two different sizes.
 - **GELU instead of ReLU.** BERT and GPT-2 use GELU. With the other function, trained weights give
   worse results and no error.
 

@@ -160,9 +160,9 @@ for name, given in (("with the mask", mask), ("without", None)):
 
 # %% [markdown]
 r"""
-With the mask the difference is rounding. Without it, the real tokens attend to padding, and the
-same sentence has another representation in every batch. Training does not reveal it; the result is
-a translator whose output depends on the other sentences of the batch.
+With the mask the two are equal, up to rounding. Without it, the real tokens attend to padding, and
+the same sentence has another representation in every batch. Training does not reveal it; the result
+is a translator whose output depends on the other sentences of the batch.
 
 The outputs *at* the padded positions are not zero, with or without the mask. Nothing hides a query.
 They are ignored because the decoder masks the same positions again (chapter 11).
@@ -226,9 +226,9 @@ show_figure(draw_similarity)
 r"""
 At the input the vectors of one word are equal, or nearly so where the positions differ: an
 embedding does not depend on the sentence. The blocks move them apart, a little where the word has
-the same sense, much further where it has another. No single block *decides* the sense. The vectors
-remain similar to the end, because the residual stream still contains the embedding from which both
-started.
+the same sense, much further where it has another. No single block *decides* the sense. Some
+similarity remains to the end: the residual stream still contains the embedding, and what the blocks
+add depends on the word, not only on its sense.
 
 ## The stream as a sum
 

@@ -186,7 +186,7 @@ for mask, name in ((look_ahead_mask(LENGTH), "with the mask"), (None, "without")
         F.nll_loss(log_probabilities.flatten(0, 1), labels.flatten()).backward()
         optimizer.step()
     with torch.inference_mode():
-        source, labels = random_pairs(300)
+        source, labels = random_pairs(5000)
         given = small(source, shift_right(labels, BOS), None, mask).argmax(dim=-1)
         given_share = (given == labels).float().mean()
         written_share = (write(small, source, mask) == labels).float().mean()
@@ -264,8 +264,8 @@ r"""
   accuracy are far too good; the test with a changed token shows ones before the changed position.
 - **The masks swapped.** With src_len ≠ tgt_len this raises an error; with equal lengths it leaks.
   *How to notice:* test with unequal lengths.
-- **Queries from the encoder.** The output then has the length of the source. *How to notice:*
-  unequal lengths, again.
+- **Queries from the encoder.** The sublayer's output then has the length of the source, and it is
+  added to vectors of the target. *How to notice:* unequal lengths, again.
 - **The source mask forgotten in cross-attention.** The decoder reads the padding of the source.
   *How to notice:* the translation of a sentence depends on the batch.
 - **Each layer reads the previous layer's output as memory.** All layers must read the encoder's

@@ -273,7 +273,7 @@ show_figure(draw_explanation)
 
 # %% [markdown]
 """
-Nearly all of the effect lies in the boxes, and the attention is another picture: it shows what was
+Most of the effect lies in the boxes, and the attention is another picture: it shows what was
 read, the effect what the answer depends on.
 
 ## Exercises
