@@ -207,8 +207,8 @@ result alone and in a batch, and causality is preserved.
 
 The course, like most tutorials, computes the standard deviation with `x.std()`, which divides by
 n − 1, and adds ε to it afterwards. Ba et al. divide by n, without an ε; `torch.nn.LayerNorm`
-divides by n and adds ε inside the root. Exercise 7.3 asks for an example with n = 4. How much does it
-matter at real widths?
+divides by n and adds ε inside the root. Exercise 7.3 asks for an example with n = 4. How much does
+it matter at real widths?
 """
 
 # %%
