@@ -1,5 +1,6 @@
 """The second search: for what was not copied, and only for that."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -79,9 +80,14 @@ def test_ids_and_links_and_doubt_are_those_of_the_text(
 ) -> None:
     for text in LOST:
         (best,) = pair[0].translate_detailed([text], OPTIONS, -2, mark_doubt=True)[0]
-        assert pair[0].tokenizer.decode(best.ids[0]) == best.text
+        # The model reads and writes a name for code.
+        assert pair[0].tokenizer.decode(best.ids[0]) == re.sub("`.*`", "X1", best.text)
         assert best.alignment is not None and best.doubt is not None
-        assert {word for _, word in best.alignment} == set(range(len(best.text.split())))
+        words = set(range(len(best.text.split())))
+        if code := re.search("`.*`", best.text):  # of which the first word is aligned
+            first = len(best.text[: code.start()].split())
+            words -= set(range(first + 1, first + len(code[0].split())))
+        assert {word for _, word in best.alignment} == words
         missing = {literal.message for literal in missing_copies(text, best.text)}
         assert {reason for reason in best.doubt if reason.endswith(" missing")} == missing
         assert best.per_token <= 0

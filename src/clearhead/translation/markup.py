@@ -15,10 +15,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from clearhead.text.word_labels import Weights, aligned, edges, overlapping, units
-from clearhead.translation.sources import MARKUP, Span
+from clearhead.translation.sources import MARKUP, Span, may_have_markup
 
 Key = tuple[float, ...]  # in the order of tags
-_ANY = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
 _OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
 _MARKDOWN = ("run", "link", "address")  # what is text without its partner
 _LINE = re.compile(".+")
@@ -86,7 +85,7 @@ class Marked:
 
 def take_out(text: str) -> Marked:
     """The text without the markup inside its sentences."""
-    if not _ANY.search(text):
+    if not may_have_markup(text):
         return Marked(text)
     found = [match for match in MARKUP.finditer(text) if not match["layout"]]
     partners = _partners(text, found)

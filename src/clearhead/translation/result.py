@@ -48,8 +48,9 @@ class Translation:
     of several sentences both are the sums over the sentences. `per_token` is the score divided
     by the number of tokens, EOS token included; for a text, that of its least certain sentence.
     `finished` is False where the length limit cut it. `ids` are those of the sentences, in
-    order. `alignment` and `doubt` are None unless asked for; `doubt` holds the reasons to doubt
-    the translation (`clearhead.translation.doubt`), and is empty if there are none.
+    order; markup has none, and code has those of the name that stands for it (X1). `alignment`
+    and `doubt` are None unless asked for; of code, the first word is aligned. `doubt` holds the
+    reasons to doubt the translation (`clearhead.translation.doubt`); it is empty if there are none.
     """
 
     text: str

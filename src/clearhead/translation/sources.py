@@ -76,7 +76,13 @@ MARKUP = re.compile(
 """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+_MARKUP_BEGINS = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
 _BETWEEN = re.compile(rf"\t|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|<!--.*?-->|<!DOCTYPE[^>]*>", re.I)
+
+
+def may_have_markup(text: str) -> bool:
+    """Whether a character or tag with which markup begins is in the text."""
+    return bool(_MARKUP_BEGINS.search(text))
 
 
 def language(text: str) -> Iterator[Span]:
