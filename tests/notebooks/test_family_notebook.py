@@ -11,7 +11,7 @@ def test_every_cell_runs_and_shows_what_it_promises() -> None:
     parts, difference, answers = ran.shown("text/markdown")
     assert "| EncoderBlock | 2 | 2 |" in parts
     assert "-            config, lambda: blocks.PostNormResidualConnection" in difference
-    assert "+        visible = look_ahead_mask(" in difference
+    assert "+        visible = blocks.look_ahead_mask(" in difference
     assert answers.count("**[MASK]**") == 6
     # The last word changes every hidden state of BERT, but only the last ones of GPT.
     seen = dict(re.findall(r"^(Bert|Gpt) +([x.]+)$", ran.printed, re.M))
