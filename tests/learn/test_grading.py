@@ -274,3 +274,11 @@ def test_an_error_on_some_sizes_says_its_line(grader: Grader) -> None:
 def test_weights_after_dropout_are_accepted_where_the_exercise_gives_the_code() -> None:
     assert graded_here("scale", answers.attention.SEED).passed
     assert not graded_here("write-attention", answers.attention.SEED).passed
+
+
+def test_a_matrix_that_is_quantized_must_keep_its_weights(grader: Grader) -> None:
+    body = "scale = weight.abs().amax(dim=1, keepdim=True) / 127"
+    ends = ("(weight / scale).round()", "weight.div_(scale).round_()")
+    start = f"import torch\ndef quantize(weight):\n    {body}\n    return "
+    texts = (f"{start}{end}.to(torch.int8), scale\n" for end in ends)
+    assert [graded(grader, "quantize", text).passed for text in texts] == [True, False]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clearhead.learn.run import Run, detached, flat, probe
+from clearhead.learn.run import Run, flat, probe
 
 
 @probe({"tokens": 9, "vocab": 7, "padded": 3}, {"tokens": 5, "vocab": 11, "padded": 0})
@@ -41,8 +41,7 @@ def quantize(run: Run) -> None:
     # float64 for every answer: a quotient near an integer must round the same way
     weight = run.normal(run.rows, run.columns).double() * torch.arange(1, run.rows + 1)[:, None]
     with torch.no_grad():
-        found = run.get("quantize")(weight)
-    run.seen["integers and scale"] = detached(found)
+        found = run.see("integers and scale", run.get("quantize"), weight)
     tensors = [x for x in flat(found)[:1] if isinstance(x, Tensor)]
     wide = [x.element_size() for x in tensors if not x.is_floating_point()]
     run.law("an integer takes one byte", wide in ([], [1]), f"it takes {sum(wide)}")
