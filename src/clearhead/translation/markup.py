@@ -7,15 +7,24 @@ words of the translation, which the cross-attention shows. Code has a name there
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, count
+from itertools import accumulate, chain, count
 from operator import itemgetter
 from typing import NamedTuple
 
-from clearhead.text.word_labels import Weights, aligned, edges, overlapping, units
-from clearhead.translation.sources import MARKUP, Span, may_have_markup
+from clearhead.text import BothLanguages
+from clearhead.text.word_labels import (
+    Weights,
+    aligned,
+    edges,
+    overlapping,
+    unit_weights,
+    units,
+)
+from clearhead.translation.result import Piece
+from clearhead.translation.sources import MARKUP, Source, Span, may_have_markup
 
 Key = tuple[float, ...]  # in the order of tags
 _OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
@@ -176,3 +185,63 @@ def _tag(key: Key, characters: Sequence[int], mark: Mark) -> tuple[Key, Mark]:
     position = characters[int(key[0])]
     spaced = (f" {mark.text}" if position else f"{mark.text} ") if mark.start < mark.end else ""
     return key, Mark(position, position, spaced or mark.text)
+
+
+@dataclass(frozen=True)
+class MarkupRestorer:
+    """Called with plain texts and their markup, the sentences, and the pieces of each text.
+
+    `attention` gives the cross-attention of a layer for pairs of ids.
+    """
+
+    tokenizer: BothLanguages
+    layer: int
+    attention: Callable[[list[list[int]], list[list[int]], int], list[Weights]]
+
+    def __call__(
+        self, texts: list[Marked], sources: list[Source], pieces: list[list[list[Piece]]]
+    ) -> list[list[list[Piece]]]:
+        """The pieces with markup; their spans are those in the texts with markup."""
+        parts = [texts[source.text].sentence(*source.span) for source in sources]
+        pairs = [
+            (source.ids, piece.hypothesis.ids)
+            for source, (_, part), found in zip(sources, parts, chain(*pieces), strict=True)
+            if part.marks
+            for piece in found
+        ]
+        weights = iter(
+            self.attention([s for s, _ in pairs], [t for _, t in pairs], self.layer)
+            if pairs
+            else ()
+        )
+        rest = zip(sources, parts, strict=True)
+        return [
+            [self._sentence(*next(rest), found, weights) for found in sentences]
+            for sentences in pieces
+        ]
+
+    def _sentence(
+        self,
+        source: Source,
+        where: tuple[Span, Marked],
+        pieces: list[Piece],
+        weights: Iterator[Weights],
+    ) -> list[Piece]:
+        span, part = where
+        if not part.marks:
+            return [replace(piece, span=span) for piece in pieces]
+        read = part.plain, source.ids[:-1]
+        targets = [(piece.text, piece.hypothesis.ids) for piece in pieces]
+        return [
+            _restored(piece, span, part, unit_weights(self.tokenizer, read, target, next(weights)))
+            for piece, target in zip(pieces, targets, strict=True)
+        ]
+
+
+def _restored(piece: Piece, span: Span, source: Marked, weights: Weights) -> Piece:
+    """With the markup of its source; `span` is that of the source with markup."""
+    placed, links = place(source, piece.text, weights), piece.links
+    if links is not None:
+        read, written = source.words(), placed.words()
+        links = [(read[s], written[t]) for s, t in links]
+    return replace(piece, span=span, text=placed.full(), links=links)

@@ -22,8 +22,7 @@ from typing import Self
 from clearhead.decoding import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import counted
 from clearhead.text import BothLanguages
-from clearhead.text.word_labels import Link, Weights, unit_weights
-from clearhead.translation.markup import Marked, place
+from clearhead.text.word_labels import Link
 from clearhead.translation.sources import Source, Span
 
 logger = logging.getLogger(__name__)
@@ -105,50 +104,6 @@ class Piece:
         """With the reasons to doubt it; `text` is the source of the whole text."""
         source, finished = text[self.span[0] : self.span[1]], self.hypothesis.finished
         return replace(self, doubt=marker(source, self.text, self.hypothesis.per_token, finished))
-
-    def with_markup(self, span: Span, source: Marked, weights: Weights) -> Self:
-        """With the markup of its source; `span` is that of the source with markup."""
-        placed, links = place(source, self.text, weights), self.links
-        if links is not None:
-            read, written = source.words(), placed.words()
-            links = [(read[s], written[t]) for s, t in links]
-        return replace(self, span=span, text=placed.full(), links=links)
-
-
-@dataclass(frozen=True)
-class MarkupRestorer:
-    """Called with plain texts and their markup, the sentences, and the pieces of each text.
-
-    `attention` gives the cross-attention of a layer for pairs of ids.
-    """
-
-    tokenizer: BothLanguages
-    layer: int
-    attention: Callable[[list[list[int]], list[list[int]], int], list[Weights]]
-
-    def __call__(
-        self, texts: list[Marked], sources: list[Source], pieces: list[list[list[Piece]]]
-    ) -> list[list[list[Piece]]]:
-        """The pieces with markup; their spans are those in the texts with markup."""
-        rest = iter(sources)
-        return [
-            [self._sentence(text, next(rest), found) for found in sentences]
-            for text, sentences in zip(texts, pieces, strict=True)
-        ]
-
-    def _sentence(self, text: Marked, source: Source, pieces: list[Piece]) -> list[Piece]:
-        span, part = text.sentence(*source.span)
-        if not part.marks:
-            return [replace(piece, span=span) for piece in pieces] if text.marks else pieces
-        targets = [piece.hypothesis.ids for piece in pieces]
-        attention = self.attention([source.ids] * len(pieces), targets, self.layer)
-        read = part.plain, source.ids[:-1]
-        return [
-            piece.with_markup(
-                span, part, unit_weights(self.tokenizer, read, (piece.text, ids), weights)
-            )
-            for piece, ids, weights in zip(pieces, targets, attention, strict=True)
-        ]
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ _TAGS = (
     "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
     "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
 )
+_LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
 FENCE = r"[ \t>]*(?P<fence>`{3,}|~{3,})[^`\n]*"
 _ATTRIBUTES = r"""(?:\s+[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999}))*\s*"""
@@ -64,7 +65,7 @@ MARKUP = re.compile(
     rf"""
   (?P<block>^{FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
      |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
- |(?P<layout><!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
+ |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
  |(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)
      |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>
      |\b(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")}\w{{0,2}})
@@ -77,7 +78,7 @@ MARKUP = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKUP_BEGINS = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
-_BETWEEN = re.compile(rf"\t|</?(?:{_TAGS})(?:\s[^<>]*)?/?>|<!--.*?-->|<!DOCTYPE[^>]*>", re.I)
+_BETWEEN = re.compile(rf"\t|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
 
 
 def may_have_markup(text: str) -> bool:

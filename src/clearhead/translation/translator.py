@@ -22,10 +22,9 @@ from clearhead.translation.loading import (
     load_engine,
     load_threshold,
 )
-from clearhead.translation.markup import take_out
+from clearhead.translation.markup import MarkupRestorer, take_out
 from clearhead.translation.result import (
     BLANK,
-    MarkupRestorer,
     OneForm,
     Piece,
     Translation,
