@@ -87,8 +87,8 @@ def test_no_two_answers_have_the_same_student_and_exercise(
         "hw1/anna/residual.py", "hw1/ben/residual.py",
     ]  # fmt: skip
     assert [record.getMessage() for record in caplog.records] == [
-        f"{student} has 2 answers to {name}; each is listed under its file's path. Give the "
-        "folder that holds one folder for each student"
+        f"{student} has more than one answer to {name}; each is listed under its file's path. Give "
+        "the folder that holds one folder for each student"
         for student, name in (("eve", "scale"), ("hw1", "residual"))
     ]
 

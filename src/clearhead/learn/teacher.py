@@ -27,7 +27,7 @@ SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
 NAMES = f"STUDENT/EXERCISE.py or STUDENT{SEPARATOR}EXERCISE.py"
 SHOWN = 10  # files that are not graded
 ANSWERS = (".py", ".md")
-PACKED = (".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
+FORMATS = (*ANSWERS, ".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,19 @@ def submissions(folder: Path) -> list[Submission]:
     """
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; give the one that holds the submissions")
-    known = {exercise.name: exercise for exercise in course().exercises}
-    found, left = [], []
+    found, left = list[Submission](), list[str]()
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (*ANSWERS, *PACKED):
-            continue
         parts = path.relative_to(folder).parts
-        student, _, name = path.stem.rpartition(SEPARATOR)
-        student = (student or (parts[0] if len(parts) > 1 else "")).lstrip(".")
-        if student and name in known and path.suffix in ANSWERS:
-            found.append(Submission(student, known[name], path))
-        elif name != "README" and not any(part.startswith(".") for part in parts):
-            left.append((path, name))
-    _warn(left)
+        hidden = path.stem == "README" or any(part.startswith(".") for part in parts)
+        if path.suffix not in FORMATS or hidden:
+            continue
+        try:
+            found.append(_submission(path, parts[0] if len(parts) > 1 else ""))
+        except UserError as error:
+            left.append(f"{path} is not graded: {error}")
+    more = [f"{len(left) - SHOWN} more are not graded"] if len(left) > SHOWN else []
+    for line in left[:SHOWN] + more:
+        logger.warning("%s", line)
     if not found:
         raise UserError(
             f"{folder} holds no submissions; expected {NAMES} with the name of an exercise"
@@ -78,38 +78,38 @@ def submissions(folder: Path) -> list[Submission]:
     return _told_apart(found, folder)
 
 
+def _submission(path: Path, folder: str) -> Submission:
+    """The answer in a file.
+
+    Raises:
+        UserError: it has none, or it names no student.
+    """
+    student, _, name = path.stem.rpartition(SEPARATOR)
+    if path.suffix not in ANSWERS:
+        raise UserError(f"archives and notebooks are not opened; expected {NAMES}")
+    exercise = course().exercise(name)
+    if not (student or folder):
+        raise UserError(f"no student is named; expected {NAMES}")
+    return Submission(student or folder, exercise, path)
+
+
 def _told_apart(found: Sequence[Submission], folder: Path) -> list[Submission]:
     """The answers; those of one student to one exercise are listed under the paths of their files.
 
     The first folder may be that of a class or a week, and then its students have the same name.
     """
-    counts = Counter((one.student, one.exercise.name) for one in found)
-    for (student, name), count in counts.items():
-        if count > 1:
-            logger.warning(
-                "%s has %d answers to %s; each is listed under its file's path. Give the folder "
-                "that holds one folder for each student", student, count, name
-            )  # fmt: skip
+    counts = Counter((one.student, one.exercise) for one in found)
+    several = {key[0]: key[1].name for key, count in reversed(counts.items()) if count > 1}
+    for student, name in reversed(several.items()):
+        logger.warning(
+            "%s has more than one answer to %s; each is listed under its file's path. Give the "
+            "folder that holds one folder for each student", student, name
+        )  # fmt: skip
     return [
         replace(one, student=one.path.relative_to(folder).as_posix())
-        if counts[one.student, one.exercise.name] > 1 else one
+        if counts[one.student, one.exercise] > 1 else one
         for one in found
     ]  # fmt: skip
-
-
-def _warn(left: Sequence[tuple[Path, str]]) -> None:
-    """Say of the first files why they are not graded."""
-    for path, name in left[:SHOWN]:
-        reason = f"no student is named; expected {NAMES}"
-        try:
-            course().exercise(name)
-        except UserError as error:
-            reason = str(error)
-        if path.suffix in PACKED:
-            reason = f"archives and notebooks are not opened; expected {NAMES}"
-        logger.warning("%s is not graded: %s", path, reason)
-    if (more := len(left) - SHOWN) > 0:
-        logger.warning("%d more are not graded", more)
 
 
 def grade_all(
@@ -134,17 +134,16 @@ def grade_all(
             yield graded
 
 
-def _report(submission: Submission, grader: Grader) -> Report:
-    name = submission.exercise.name
+def _report(one: Submission, grader: Grader) -> Report:
+    name, path = one.exercise.name, one.path
     try:
-        if submission.path.is_symlink() or not submission.path.is_file():
+        if path.is_symlink() or not path.is_file():
             return Report(name, error="this is a link or a folder; submit the file itself")
-        if submission.path.stat().st_size > LARGEST_ANSWER:
+        if path.stat().st_size > LARGEST_ANSWER:
             return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
-        text = read_file(submission.path)
+        return check_text(one.exercise, read_file(path), grader)
     except (OSError, UserError) as error:
         return Report(name, error=f"the file cannot be read: {error}")
-    return check_text(submission.exercise, text, grader)
 
 
 def to_csv(graded: Sequence[Graded]) -> str:
