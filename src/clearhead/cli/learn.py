@@ -184,7 +184,7 @@ def certificate(
 @app.command()
 def grade(
     directory: Annotated[
-        Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py.")
+        Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py, or notebooks.")
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The table.", callback=only_file)

@@ -22,7 +22,7 @@ from clearhead.learn.grading import grade
 from clearhead.learn.manifest import CONTENT, Exercise, course, subject
 from clearhead.learn.report import Report
 from clearhead.learn.source import BLANK, address_name
-from clearhead.learn.texts import assess, model_answer, starting_code
+from clearhead.learn.texts import assess, model_answer, starting_code, variable_of
 
 DEFINES = re.compile(r"^(?:(?:def|class) (\w+)|(\w+) *=(?!=))", re.MULTILINE)
 _CHECKED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # each definition, and its exercise
@@ -134,11 +134,6 @@ def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
             number = course().number(other)
             return f"{name} is still the one that was checked for {number}; run {cell} first"
     return ""
-
-
-def variable_of(exercise: Exercise) -> str:
-    """The variable that holds the answer to a written task: `why_keys`."""
-    return exercise.name.replace("-", "_")
 
 
 def exercise_for(name: str) -> Exercise:

@@ -166,6 +166,8 @@ def bound_names(statement: ast.stmt) -> set[str]:
     """The names that a statement of a module binds."""
     if isinstance(statement, Definition):
         return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
     names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
