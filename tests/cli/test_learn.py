@@ -1,7 +1,7 @@
 """`clearhead learn`: each output shows the command that comes next."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -80,5 +80,28 @@ def test_the_results_so_far_are_written_when_grading_is_interrupted(
     monkeypatch.setattr("clearhead.learn.teacher.grade_all", interrupted)
     monkeypatch.chdir(tmp_path)
     assert run(["learn", "grade", ".", "-o", "g.csv", "--json", "results"]) != 0
-    assert "ada,residual" in Path("g.csv").read_text(encoding="utf-8")
+    table = Path("g.csv").read_text(encoding="utf-8")
+    assert "ada,residual" in table and "bob" not in table
     assert Path("results/ada/residual.json").exists()
+
+
+def test_the_table_is_written_once_and_the_progress_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for student in ("ada", "bob", "cy"):
+        (tmp_path / f"{student}__residual.py").touch()
+    written = []
+
+    def graded(every: list[Submission], jobs: int, done: Callable[[int], None]) -> Iterator[Graded]:
+        for count, one in enumerate(every, start=1):
+            done(count)
+            yield Graded(one, Report("residual", error="empty"))
+
+    monkeypatch.setattr("clearhead.learn.teacher.grade_all", graded)
+    monkeypatch.setattr("clearhead.files.atomic_write", lambda path, _: written.append(path))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run(["learn", "grade", str(tmp_path), "-o", "g.csv"]) == 0
+    assert written == [Path("g.csv")]
+    assert capsys.readouterr().err.replace("\r", "|") == (
+        "|1 of 3 graded|2 of 3 graded|3 of 3 graded\n"
+    )

@@ -282,3 +282,27 @@ def test_a_matrix_that_is_quantized_must_keep_its_weights(grader: Grader) -> Non
     start = f"import torch\ndef quantize(weight):\n    {body}\n    return "
     texts = (f"{start}{end}.to(torch.int8), scale\n" for end in ends)
     assert [graded(grader, "quantize", text).passed for text in texts] == [True, False]
+
+
+HIDDEN = "torch.finfo(scores.dtype).min"
+CLEARED = ".to(scores.dtype).masked_fill(~visible, 0.0)"
+
+
+@pytest.mark.parametrize("number", ["-100", "-1000."])
+def test_a_hidden_score_must_be_below_every_visible_one(number: str) -> None:
+    text = solution("attention").replace(HIDDEN, number)
+    for answer in (text, text.replace(CLEARED, ".to(scores.dtype)")):
+        report = graded_here("hide-scores", answer)
+        assert [m.name for m in report.mistakes] == ["hidden-scores-not-low-enough"], str(report)
+        assert "have all the weight, however low their scores are" in str(report)
+
+
+@pytest.mark.parametrize("number", ["-1e9", "float('-inf')", "torch.finfo(torch.float32).min"])
+def test_minus_infinity_and_very_large_negative_numbers_hide_a_score(number: str) -> None:
+    assert graded_here("hide-scores", solution("attention").replace(HIDDEN, number)).passed
+
+
+def test_the_elements_of_a_boolean_mask_are_true_and_false() -> None:
+    report = graded_here("look-ahead-mask", solution("masks").replace(".tril()", ".triu()"))
+    assert re.search(r"at \[[^]]+\]: expected (True, got False|False, got True) \(", str(report))
+    assert {type(x) for matrix in report.matrices for row in matrix for x in row} == {bool}

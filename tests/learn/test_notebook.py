@@ -10,6 +10,7 @@ from torch import nn
 from clearhead.blocks import ResidualConnection
 from clearhead.errors import UserError
 from clearhead.learn import check
+from clearhead.learn.notebook import heat_cell
 from clearhead.learn.texts import solution
 
 
@@ -77,6 +78,31 @@ def test_a_cell_that_was_not_run_or_failed_does_not_pass_with_an_older_definitio
     finally:
         for name in ("In", "attention"):
             main.pop(name, None)
+
+
+def test_a_check_without_arguments_finds_the_exercise_of_the_last_answer() -> None:
+    main = vars(sys.modules["__main__"])
+    try:
+        with pytest.raises(UserError, match=r'run its cell, or name it, as in check\("scale"\)'):
+            check()
+        main["In"] = ["", "residual = 1", solution("post_norm"), "x = ResidualConnection(0.1)"]
+        exec(solution("post_norm"), main)
+        assert check().report.exercise == "post-norm" and check().passed
+        main["In"].append('mask_of_bert = "b"')
+        assert check().report.exercise == "quiz-families"
+        main["In"] += ['why_keys = "each query"\ncheck()', "print(attention == 1)", "check()"]
+        main["why_keys"] = "each query"
+        assert check().report.exercise == "why-keys"
+        main["In"].append(solution("attention"))
+        with pytest.raises(UserError, match=r'write check\("scale"\) or check\("scores"\) or '):
+            check()
+    finally:
+        for name in ("In", "PostNormResidualConnection", "why_keys"):
+            main.pop(name, None)
+
+
+def test_a_card_shows_the_elements_of_a_mask_as_true_and_false() -> None:
+    assert ">True<" in heat_cell(True, 1.0) and ">1.00<" in heat_cell(1.0, 1.0)
 
 
 def test_one_function_is_checked_without_the_others_of_its_subject() -> None:

@@ -37,6 +37,7 @@ def test_of_a_class_only_the_named_methods_are_kept() -> None:
     text = excerpt((BLOCK[0] + "(__init__, split_heads)",))
     kept = [n.name for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
     assert kept == ["__init__", "split_heads"]
+    assert "tree" not in solution("transformer")  # __repr__ = tree
 
 
 def test_an_edit_ignores_spaces_and_quotes() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from clearhead.errors import UserError
 from clearhead.learn.manifest import course
+from clearhead.learn.notebooks import code, notebook, text_of
 from clearhead.learn.report import Check, Mistake, Report, exercism, github_classroom, gradescope
 from clearhead.learn.teacher import Graded, Submission, grade_all, submissions, summary, to_csv
 from clearhead.learn.texts import solution, variant_text
@@ -87,8 +88,8 @@ def test_no_two_answers_have_the_same_student_and_exercise(
         "hw1/anna/residual.py", "hw1/ben/residual.py",
     ]  # fmt: skip
     assert [record.getMessage() for record in caplog.records] == [
-        f"{student} has 2 answers to {name}; each is listed under its file's path. Give the "
-        "folder that holds one folder for each student"
+        f"{student} has more than one answer to {name}; each is listed under its file's path. Give "
+        "the folder that holds one folder for each student"
         for student, name in (("eve", "scale"), ("hw1", "residual"))
     ]
 
@@ -137,8 +138,8 @@ def test_a_file_that_is_not_graded_is_named_with_the_reason(
     assert record.getMessage().startswith(f"{tmp_path / name} is not graded: {reason}")
 
 
-@pytest.mark.parametrize("name", ["ada/residual.zip", "bob/residual.ipynb", "cy__residual.tar.gz"])
-def test_an_archive_or_a_notebook_is_named_with_the_reason(
+@pytest.mark.parametrize("name", ["ada/residual.zip", "cy__residual.tar.gz"])
+def test_an_archive_is_named_with_the_reason(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for file in (name, "eve/residual.py"):
@@ -147,9 +148,76 @@ def test_an_archive_or_a_notebook_is_named_with_the_reason(
     assert [one.student for one in submissions(tmp_path)] == ["eve"]
     (record,) = caplog.records
     assert record.getMessage() == (
-        f"{tmp_path / name} is not graded: archives and notebooks are not opened; "
+        f"{tmp_path / name} is not graded: archives are not opened; "
         "expected STUDENT/EXERCISE.py or STUDENT__EXERCISE.py"
     )
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    """A notebook as Jupyter saves it, with the output of an image."""
+    image = {"output_type": "display_data", "data": {"image/png": "A" * 1000}, "metadata": {}}
+    written = [{**code(text), "outputs": [image]} for text in cells]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text_of(notebook("a", written, {})), encoding="utf-8")
+
+
+RESIDUAL = 'check("residual")'
+
+
+def test_notebooks_are_graded_as_files_are(tmp_path: Path) -> None:
+    right, broken = solution("residual"), "%%time\nclass ResidualConnection(nn.Module:"
+    later = "\n\nclass ResidualConnection(nn.Module):\n    norm = nothing"
+    written = 'why_keys = """' + "each query returns an average of the values " * 3 + '"""'
+    write_notebook(tmp_path / "anna.ipynb", right, "while True: pass", RESIDUAL)
+    write_notebook(tmp_path / "ben" / "set1.ipynb", WRONG, RESIDUAL, written, 'check("why-keys")')
+    write_notebook(tmp_path / "Copy of carl__set2.ipynb", broken, RESIDUAL)
+    write_notebook(tmp_path / "dee.ipynb", "from torch import nn", later, RESIDUAL)
+    write_notebook(tmp_path / "eve.ipynb", "x = 1", RESIDUAL, 'check("scale")')
+    graded = list(grade_all(submissions(tmp_path), jobs=1))
+    rows = list(csv.DictReader(io.StringIO(to_csv(graded))))
+    assert [(r["student"], r["exercise"], r["passed"], r["mistakes"]) for r in rows] == [
+        ("carl", "residual", "0", ""), ("anna", "residual", "1", ""),
+        ("ben", "residual", "0", "post-norm"), ("ben", "why-keys", "0", ""),
+        ("dee", "residual", "0", ""), ("eve", "residual", "0", ""), ("eve", "scale", "0", ""),
+    ]  # fmt: skip
+    messages = {row["student"]: row["message"] for row in rows}
+    assert messages["carl"].startswith("line 2: ") and messages["eve"] == "not done"
+    assert messages["dee"].startswith("line 3: NameError")
+    text = summary(graded)
+    assert "residual: 1 of 5 passed" in text and text.count("1 × not done") == 2
+    assert "1 × syntax error" in text and "1 × post-norm" in text
+
+
+def test_a_notebook_that_is_not_graded_is_named_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_notebook(tmp_path / "eve.ipynb", solution("residual"), RESIDUAL)
+    write_notebook(tmp_path / ".ipynb_checkpoints" / "eve-checkpoint.ipynb", RESIDUAL)
+    write_notebook(tmp_path / "flo.ipynb", "1 + 1", 'check("nothing")')
+    (tmp_path / "ada.ipynb").write_text('{"cells": [', encoding="utf-8")
+    (tmp_path / "bob.ipynb").mkdir()
+    assert [one.student for one in submissions(tmp_path)] == ["eve"]
+    reasons = [record.getMessage().partition(" is not graded: ")[2] for record in caplog.records]
+    assert reasons == [
+        "this is not a notebook, or it is damaged; open it in Jupyter",
+        "this is a link or a folder; submit the file itself",
+        'no cell has a check("EXERCISE")',
+    ]
+
+
+def test_of_two_notebooks_of_a_student_the_answers_are_taken_not_the_open_cells(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_notebook(tmp_path / "eve" / "set1.ipynb", RESIDUAL, 'check("scale")')
+    write_notebook(tmp_path / "eve" / "set1 (1).ipynb", WRONG, RESIDUAL, 'check("scale")')
+    found = submissions(tmp_path)
+    assert [(s.student, s.exercise.name, bool(s.text)) for s in found] == [
+        ("eve", "residual", True), ("eve", "scale", False),
+    ]  # fmt: skip
+    assert not caplog.records
+    write_notebook(tmp_path / "eve" / "set1.ipynb", WRONG, RESIDUAL)
+    names = ["eve/set1 (1).ipynb", "eve", "eve/set1.ipynb"]
+    assert [one.student for one in submissions(tmp_path)] == names
 
 
 def test_the_table_says_that_only_the_length_of_a_text_was_checked(tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ def certificate(
 
 @app.command()
 def grade(
-    directory: Annotated[Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py.")],
+    directory: Annotated[
+        Path, typer.Argument(help="Submissions: STUDENT/EXERCISE.py, or notebooks.")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The table.", callback=only_file)
     ] = Path("grades.csv"),
@@ -202,12 +204,15 @@ def grade(
     with warnings_on_stderr(quiet=False):
         every = submissions(directory)
     graded = []
-    for one in grade_all(every, jobs, lambda n: _count(n, len(every))):
-        graded.append(one)
-        atomic_write(output, to_csv(graded))  # after each answer, so that Ctrl-C loses none
-        if json is not None:
-            target = json / one.submission.student / f"{one.report.exercise}.json"
-            atomic_write(target, formats.exercism(one.report) + "\n")
+    try:
+        for one in grade_all(every, jobs, lambda n: _count(n, len(every))):
+            graded.append(one)
+            if json is not None:
+                target = json / one.submission.student / f"{one.report.exercise}.json"
+                atomic_write(target, formats.exercism(one.report) + "\n")
+    finally:  # Ctrl-C loses no result
+        if graded:
+            atomic_write(output, to_csv(graded))
     reports = [one.report for one in graded]
     if gradescope:
         atomic_write(gradescope, formats.gradescope(reports) + "\n")
@@ -260,4 +265,4 @@ def _exercise(name: str) -> "Exercise":
 def _count(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
-        print(f"\r{done} of {total}", end=end, file=sys.stderr, flush=True)
+        print(f"\r{done} of {total} graded", end=end, file=sys.stderr, flush=True)

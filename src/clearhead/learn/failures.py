@@ -19,10 +19,6 @@ from clearhead.learn.source import BLANK
 
 BINDING = re.compile(r"^([\w.]+)\(\) (?:takes|missing|got an unexpected|got multiple)")
 Names = Mapping[str, Any]
-FIXED: dict[type[BaseException], str] = {
-    SystemExit: "the program called exit; an exercise must return",
-    MemoryError: "the memory limit was reached",
-}
 
 
 def open_blanks(text: str) -> str:
@@ -77,8 +73,8 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
 
 def _message(error: BaseException, filename: str, run: Run | None) -> str:
     words = " ".join(str(error).split())[:300]
-    if type(error) in FIXED:
-        return FIXED[type(error)]
+    if message := texts()["message"].get(type(error).__name__):
+        return str(message)
     if type(error) in (LookupError, Missing, Misfit, Refused):  # the grader's own words
         return words
     if isinstance(error, NameError | AttributeError) and error.name == BLANK:

@@ -127,21 +127,25 @@ def _tensors(actual: Any, expected: Typed, sizes: Sizes, slack: float) -> str:
     wrong = (wrong | ~(a - e).isfinite()) & (a != e) & ~(a.isnan() & e.isnan())
     if not wrong.any():
         return ""
-    return _largest(a, e, sizes, int(wrong.sum())) + _relation(a, e)
+    return _largest(actual.tensor, expected.tensor, sizes, int(wrong.sum())) + _relation(a, e)
 
 
 def _largest(a: Any, e: Any, sizes: Sizes, share: int) -> str:
     if not e.dim():
-        return f"expected {float(e):.4g}, got {float(a):.4g}; shape and dtype are right"
-    gap = (a - e).abs().nan_to_num(nan=float("inf"))
+        return f"expected {_element(e)}, got {_element(a)}; shape and dtype are right"
+    gap = (a.double() - e.double()).abs().nan_to_num(nan=float("inf"))
     place = tuple(map(int, torch.unravel_index(gap.argmax(), gap.shape)))
     names = _names(e.shape, sizes)
     where = ", ".join(f"{n} {i}".strip() for n, i in zip(names, place, strict=True))
+    size = "" if e.dtype is torch.bool else f"largest difference {float(gap[place]):.3g} "
     return (
-        f"largest difference {float(gap[place]):.3g} at [{where}]: expected "
-        f"{float(e[place]):.4g}, got {float(a[place]):.4g} ({share} of {e.numel()} elements "
-        "differ; shape and dtype are right)"
+        f"{size}at [{where}]: expected {_element(e[place])}, got {_element(a[place])} "
+        f"({share} of {e.numel()} elements differ; shape and dtype are right)"
     )
+
+
+def _element(tensor: Any) -> str:
+    return str(bool(tensor)) if tensor.dtype is torch.bool else f"{float(tensor):.4g}"
 
 
 def _relation(a: Any, e: Any) -> str:
@@ -256,4 +260,4 @@ def matrices(records: list[Record], expected: list[Record]) -> tuple[list[list[f
 def _matrix(tensor: Any) -> list[list[float]]:
     while tensor.dim() > 2:
         tensor = tensor[0]
-    return list(tensor[:16, :16].double().tolist())
+    return list(tensor[:16, :16].tolist())

@@ -22,8 +22,9 @@ from clearhead.learn.grading import grade
 from clearhead.learn.manifest import CONTENT, Exercise, course, subject
 from clearhead.learn.report import Report
 from clearhead.learn.source import BLANK, address_name
-from clearhead.learn.texts import assess, model_answer
+from clearhead.learn.texts import assess, model_answer, starting_code, variable_of
 
+DEFINES = re.compile(r"^(?:(?:def|class) (\w+)|(\w+) *=(?!=))", re.MULTILINE)
 _CHECKED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # each definition, and its exercise
 
 
@@ -50,9 +51,10 @@ class Checked:
         return f"{self.title}: {self.report}\n{self.after}".rstrip()
 
 
-def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) -> Checked:
+def check(answer: type | Callable[..., Any] | str = "", exercise: str | None = None) -> Checked:
     """Check a class or a function, or what the notebook defines for an exercise.
 
+        check()               # the exercise of this cell, or of the last one that was run
         check(MultiHeadAttentionBlock)
         check("one-hot-norm")
         check("why-keys")     # a written task: the text in the variable why_keys
@@ -62,10 +64,12 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
     exercise does not count for another one, unless it is given itself: `check(attention, "scale")`.
 
     Raises:
-        UserError: no exercise asks for an object of this name, or the object has no name.
+        UserError: no exercise asks for an object of this name, or the object has no name, or
+            `check()` finds no cell with an answer, or one for several exercises.
     """
     if not exercise and not hasattr(answer, "__name__") and not isinstance(answer, str):
         raise UserError(f"{answer!r} is no class or function; give one, or an exercise's name")
+    answer = answer or exercise or _last_run()
     name = exercise or (answer if isinstance(answer, str) else "")
     found = course().exercise(name) if name else exercise_for(getattr(answer, "__name__", ""))
     names = dict(_names(answer))
@@ -83,6 +87,30 @@ def check(answer: type | Callable[..., Any] | str, exercise: str | None = None) 
         after = found.key_idea
     title = f"{course().number(found)} {found.title}"
     return Checked(title, report, after if report.passed else "")
+
+
+def _last_run() -> str:
+    """The exercise of the last cell that defines an answer.
+
+    Raises:
+        UserError: there is no such cell, or several exercises ask for what it defines.
+    """
+    for cell in reversed(vars(sys.modules["__main__"]).get("In", ())):
+        defined = {name for pair in DEFINES.findall(cell) for name in pair}
+        found = [e.name for e in course().exercises if defined & _asked(e)]
+        if len(found) == 1:
+            return found[0]
+        if calls := " or ".join(f'check("{name}")' for name in found):
+            raise UserError(f"several exercises ask for what the last cell defines; write {calls}")
+    raise UserError('no answer has been run; run its cell, or name it, as in check("scale")')
+
+
+def _asked(exercise: Exercise) -> set[str]:
+    """The names that an answer defines: functions and classes, or values to predict."""
+    if not exercise.subject:
+        return {variable_of(exercise)}
+    values = re.findall(rf"^(\w+) = .*{BLANK}", starting_code(exercise), re.MULTILINE)
+    return exercise.asked() or set(values)
 
 
 def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
@@ -106,11 +134,6 @@ def _not_run(exercise: Exercise, names: dict[str, Any], by_name: bool) -> str:
             number = course().number(other)
             return f"{name} is still the one that was checked for {number}; run {cell} first"
     return ""
-
-
-def variable_of(exercise: Exercise) -> str:
-    """The variable that holds the answer to a written task: `why_keys`."""
-    return exercise.name.replace("-", "_")
 
 
 def exercise_for(name: str) -> Exercise:
@@ -180,4 +203,5 @@ def heat_cell(value: float, largest: float) -> str:
     share = min(100, round(100 * abs(value) / largest)) if value == value else 0
     colour = "var(--accent)" if value > 0 else "var(--negative)"
     style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"
-    return f"<td style='{style}'>{value:.2f}</td>"
+    shown = str(value) if isinstance(value, bool) else f"{value:.2f}"
+    return f"<td style='{style}'>{shown}</td>"

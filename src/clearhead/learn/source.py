@@ -2,9 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -125,8 +125,8 @@ def _lines_of(node: ast.stmt, lines: list[str]) -> range:
 
 
 def _other_methods(node: Definition, kept: list[str]) -> list[ast.stmt]:
-    methods = [s for s in node.body if isinstance(s, ast.FunctionDef)]
-    return [m for m in methods if kept and m.name not in kept]
+    """Methods that are not kept; also one that is assigned, as in `__repr__ = tree`."""
+    return [s for s in node.body if kept and {*bound_names(s)} - {*kept}]
 
 
 def _argument_checks(node: Definition) -> list[ast.stmt]:
@@ -158,15 +158,18 @@ def _imports(module: str, piece: str, included: set[str]) -> list[str]:
             names = [a for a in statement.names if (a.asname or a.name).split(".")[0] in used]
             found += [begin + ast.unparse(ast.Import([name])) for name in names]
         else:
-            found += [f"from {module} import {n}" for n in _defined(statement) if n in used]
+            found += [f"from {module} import {n}" for n in bound_names(statement) if n in used]
     return found
 
 
-def _defined(statement: ast.stmt) -> list[str]:
+def bound_names(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module binds."""
     if isinstance(statement, Definition):
-        return [statement.name]
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return [t.id for t in targets if isinstance(t, ast.Name)]
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _sorted_imports(lines: list[str]) -> list[str]:
@@ -189,9 +192,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     Raises:
         UserError: what an edit replaces is no code, does not occur, or occurs more than once.
     """
-    for edit in edits:
-        text = replace(text, edit)
-    return text
+    return reduce(replace, edits, text)
 
 
 def replace(text: str, edit: Edit) -> str:
@@ -199,8 +200,9 @@ def replace(text: str, edit: Edit) -> str:
     tree = ast.parse(text)
     scope = definition(tree, edit.inside) if edit.inside else tree
     wanted = _pattern(edit.old)
-    same = (node for node in _in_order(scope) if type(node) is type(wanted))
+    same = [n for n in ast.walk(scope) if isinstance(n, type(wanted))]
     found = [node for node in same if ast.dump(node) == ast.dump(wanted)]
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
     if not found or len(found) < edit.nth or (len(found) > 1 and not edit.nth):
         raise UserError(
             f"`{edit.old}` occurs {len(found)} times in {edit.inside or 'the source'}; "
@@ -225,7 +227,7 @@ def body_removed(text: str, path: str) -> str:
     return text[:first] + "raise NotImplementedError" + text[end:]
 
 
-def _pattern(code: str) -> ast.AST:
+def _pattern(code: str) -> ast.expr | ast.stmt:
     try:
         (statement,) = ast.parse(code).body
     except (SyntaxError, ValueError) as error:
@@ -233,14 +235,7 @@ def _pattern(code: str) -> ast.AST:
     return statement.value if isinstance(statement, ast.Expr) else statement
 
 
-def _in_order(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node below, in the order of the text."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        yield from _in_order(child)
-
-
-def _span(text: str, node: ast.AST) -> tuple[int, int]:
+def _span(text: str, node: ast.expr | ast.stmt) -> tuple[int, int]:
     """Where a node stands in the text, in characters (the tree counts bytes)."""
     lines = text.splitlines(keepends=True)
 
@@ -248,6 +243,5 @@ def _span(text: str, node: ast.AST) -> tuple[int, int]:
         before = sum(map(len, lines[: line - 1]))
         return before + len(lines[line - 1].encode()[:column].decode())
 
-    assert isinstance(node, ast.expr | ast.stmt)
     assert node.end_lineno is not None and node.end_col_offset is not None
     return index(node.lineno, node.col_offset), index(node.end_lineno, node.end_col_offset)

@@ -3,6 +3,7 @@
 import csv
 import io
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +16,13 @@ from clearhead.errors import UserError, counted
 from clearhead.learn.client import Grader
 from clearhead.learn.folder import read_file
 from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.notebooks import code_of
+from clearhead.learn.notebooks.problem_sets import handed_in
 from clearhead.learn.report import Report
 from clearhead.learn.session import check_text
 
 logger = logging.getLogger(__name__)
-LARGEST_ANSWER = 1 << 20
+LARGEST_ANSWER, LARGEST_NOTEBOOK = 1 << 20, 1 << 28
 COLUMNS = (
     "student", "exercise", "checked", "passed", "checks_passed", "checks", "mistakes", "message",
 )  # fmt: skip
@@ -27,16 +30,22 @@ SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
 NAMES = f"STUDENT/EXERCISE.py or STUDENT{SEPARATOR}EXERCISE.py"
 SHOWN = 10  # files that are not graded
 ANSWERS = (".py", ".md")
-PACKED = (".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
+FORMATS = (*ANSWERS, ".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
+# What Colab, Jupyter and browsers add to the name of a copy.
+COPY = re.compile(r"^(?:Copy of )+|(?:-Copy\d+| ?\(\d+\))+$")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One file: its student, its exercise."""
+    """One answer: its student, its exercise, its file.
+
+    `text` is that of an answer in a notebook, and empty if it is not done.
+    """
 
     student: str
     exercise: Exercise
     path: Path
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,66 +59,89 @@ class Graded:
 def submissions(folder: Path) -> list[Submission]:
     """Every answer: FOLDER/STUDENT/**/EXERCISE.py, or STUDENT__EXERCISE.py anywhere below FOLDER.
 
-    A link or a folder of that name is a submission, too: it gets a report that says so. Warnings
-    name the files that are not graded, archives and notebooks too, and students with two answers.
+    A notebook has the answers of STUDENT/NAME.ipynb, STUDENT__NAME.ipynb or STUDENT.ipynb. A link
+    or a folder named as an exercise is a submission, too: it gets a report that says so. Warnings
+    name the files that are not graded, archives too, and students with two answers.
 
     Raises:
         UserError: the folder has none.
     """
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; give the one that holds the submissions")
-    known = {exercise.name: exercise for exercise in course().exercises}
-    found, left = [], []
+    found, left = list[Submission](), list[str]()
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (*ANSWERS, *PACKED):
-            continue
         parts = path.relative_to(folder).parts
-        student, _, name = path.stem.rpartition(SEPARATOR)
-        student = (student or (parts[0] if len(parts) > 1 else "")).lstrip(".")
-        if student and name in known and path.suffix in ANSWERS:
-            found.append(Submission(student, known[name], path))
-        elif name != "README" and not any(part.startswith(".") for part in parts):
-            left.append((path, name))
-    _warn(left)
+        hidden = path.stem == "README" or any(part.startswith(".") for part in parts)
+        if path.suffix not in FORMATS or hidden:
+            continue
+        try:
+            found += _answers(path, parts[0] if len(parts) > 1 else "")
+        except (OSError, UserError) as error:
+            left.append(f"{path} is not graded: {error}")
+    more = [f"{len(left) - SHOWN} more are not graded"] if len(left) > SHOWN else []
+    for line in left[:SHOWN] + more:
+        logger.warning("%s", line)
     if not found:
         raise UserError(
-            f"{folder} holds no submissions; expected {NAMES} with the name of an exercise"
+            f"{folder} holds no submissions; expected {NAMES} with the name of an exercise, or "
+            "STUDENT.ipynb"
         )
     return _told_apart(found, folder)
+
+
+def _answers(path: Path, folder: str) -> list[Submission]:
+    """The answer in a file, or those in a notebook.
+
+    Raises:
+        UserError: it has none, or it names no student.
+    """
+    student, _, name = COPY.sub("", path.stem).rpartition(SEPARATOR)
+    student = student or folder
+    if path.suffix == ".ipynb":
+        if found := handed_in(code_of(_read(path, LARGEST_NOTEBOOK))):
+            return [Submission(student or name, e, path, text) for e, text in found.items()]
+        raise UserError('no cell has a check("EXERCISE")')
+    if path.suffix not in ANSWERS:
+        raise UserError(f"archives are not opened; expected {NAMES}")
+    exercise = course().exercise(name)
+    if not student:
+        raise UserError(f"no student is named; expected {NAMES}")
+    return [Submission(student, exercise, path)]
+
+
+def _read(path: Path, most: int) -> str:
+    """The text of a file.
+
+    Raises:
+        UserError: it is not a file, larger than `most`, or not text.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise UserError("this is a link or a folder; submit the file itself")
+    if path.stat().st_size > most:
+        raise UserError(f"the file is larger than {most:,} bytes")
+    return read_file(path)
 
 
 def _told_apart(found: Sequence[Submission], folder: Path) -> list[Submission]:
     """The answers; those of one student to one exercise are listed under the paths of their files.
 
     The first folder may be that of a class or a week, and then its students have the same name.
+    An exercise that is not done in one notebook is left out if another file has an answer.
     """
-    counts = Counter((one.student, one.exercise.name) for one in found)
-    for (student, name), count in counts.items():
-        if count > 1:
-            logger.warning(
-                "%s has %d answers to %s; each is listed under its file's path. Give the folder "
-                "that holds one folder for each student", student, count, name
-            )  # fmt: skip
+    best = {(o.student, o.exercise): o for o in sorted(found, key=lambda o: o.text != "")}
+    found = [o for o in found if o.text != "" or best[o.student, o.exercise] is o]
+    counts = Counter((one.student, one.exercise) for one in found)
+    several = {key[0]: key[1].name for key, count in reversed(counts.items()) if count > 1}
+    for student, name in reversed(several.items()):
+        logger.warning(
+            "%s has more than one answer to %s; each is listed under its file's path. Give the "
+            "folder that holds one folder for each student", student, name
+        )  # fmt: skip
     return [
         replace(one, student=one.path.relative_to(folder).as_posix())
-        if counts[one.student, one.exercise.name] > 1 else one
+        if counts[one.student, one.exercise] > 1 else one
         for one in found
     ]  # fmt: skip
-
-
-def _warn(left: Sequence[tuple[Path, str]]) -> None:
-    """Say of the first files why they are not graded."""
-    for path, name in left[:SHOWN]:
-        reason = f"no student is named; expected {NAMES}"
-        try:
-            course().exercise(name)
-        except UserError as error:
-            reason = str(error)
-        if path.suffix in PACKED:
-            reason = f"archives and notebooks are not opened; expected {NAMES}"
-        logger.warning("%s is not graded: %s", path, reason)
-    if (more := len(left) - SHOWN) > 0:
-        logger.warning("%d more are not graded", more)
 
 
 def grade_all(
@@ -134,17 +166,14 @@ def grade_all(
             yield graded
 
 
-def _report(submission: Submission, grader: Grader) -> Report:
-    name = submission.exercise.name
+def _report(one: Submission, grader: Grader) -> Report:
     try:
-        if submission.path.is_symlink() or not submission.path.is_file():
-            return Report(name, error="this is a link or a folder; submit the file itself")
-        if submission.path.stat().st_size > LARGEST_ANSWER:
-            return Report(name, error=f"the file is larger than {LARGEST_ANSWER:,} bytes")
-        text = read_file(submission.path)
+        text = one.text if one.text is not None else _read(one.path, LARGEST_ANSWER)
     except (OSError, UserError) as error:
-        return Report(name, error=f"the file cannot be read: {error}")
-    return check_text(submission.exercise, text, grader)
+        return Report(one.exercise.name, error=str(error))
+    if one.text == "":
+        return Report(one.exercise.name, error="not done")
+    return check_text(one.exercise, text, grader)
 
 
 def to_csv(graded: Sequence[Graded]) -> str:

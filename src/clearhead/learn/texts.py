@@ -46,6 +46,11 @@ def file_name(exercise: Exercise) -> str:
     return f"{folder}/{exercise.name}.{'md' if exercise.kind == 'written' else 'py'}"
 
 
+def variable_of(exercise: Exercise) -> str:
+    """The variable that holds the answer to a written task: `why_keys`."""
+    return exercise.name.replace("-", "_")
+
+
 def starting_text(exercise: Exercise) -> str:
     """The file as the learner receives it."""
     if exercise.kind == "written":

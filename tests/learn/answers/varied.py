@@ -170,7 +170,7 @@ WRONG = [
      "root-rounded"),
     ("hide-scores", changed("attention", LOWEST, "-8"), "almost-right"),
     ("hide-scores", changed("attention", LOWEST, "-10.0"), "almost-right"),
-    ("hide-scores", changed("attention", LOWEST, "-12"), "almost-right"),
+    ("hide-scores", changed("attention", LOWEST, "-12"), "hidden-scores-not-low-enough"),
     ("write-attention", ATTENTION.replace("-1e9", "-9.0"), "almost-right"),
     ("write-attention", ATTENTION.replace("-1e9", "-12"), "almost-right"),
     ("frequencies", changed("positional_encoding", "torch.exp(even * (-math.log(10000.0) / d_model))",

@@ -7,6 +7,7 @@ the same file.
 import json
 from typing import Any
 
+from clearhead.errors import UserError
 from clearhead.learn.manifest import texts
 
 Cell = dict[str, Any]
@@ -49,3 +50,18 @@ def notebook(name: str, cells: list[Cell], about: dict[str, str]) -> Notebook:
 def text_of(content: Notebook) -> str:
     """The file's text, formatted as Jupyter does."""
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def code_of(text: str) -> list[str]:
+    """The text of each cell of code of a notebook, also of one in format 3.
+
+    Raises:
+        UserError: the text is not a notebook.
+    """
+    try:
+        table = json.loads(text)
+        cells = [cell for sheet in table.get("worksheets", [table]) for cell in sheet["cells"]]
+        found = [c.get("source", c.get("input")) for c in cells if c["cell_type"] == "code"]
+        return ["".join(lines) for lines in found]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError("this is not a notebook, or it is damaged; open it in Jupyter") from error

@@ -50,6 +50,7 @@ def attention(run: Run) -> None:
     if isinstance(masked, Tensor) and masked.shape[-1] == run.key:
         hidden = masked.masked_fill(mask, 0.0).abs().max()
         run.law("hidden keys have weight 0", bool(hidden < 1e-6), f"one has {float(hidden):.3g}")
+        _among_low_scores(run, attend, v, mask)
     run.see("with a look-ahead mask", attend, q, k, v, causal(run), None)
     dropped = "output with dropout of every second key"
     run.see(dropped, _output_of(attend), q, k, v, mask, _every_second)
@@ -59,6 +60,17 @@ def attention(run: Run) -> None:
         _before_dropout(run, masked, _second(attend(q, k, v, mask, _every_second)))
     if "masked_softmax" in run.answer:  # else the answer does without it
         _masked_softmax(run)
+
+
+def _among_low_scores(run: Run, attend: Callable[..., object], v: Tensor, mask: Tensor) -> None:
+    """Every visible score is below -2,000, where a hidden score of -100 would be the highest."""
+    q = torch.full((run.batch, run.h, run.query, run.d_k), -30.0, dtype=run.dtype)
+    k = torch.full((run.batch, run.h, run.key, run.d_k), 30.0, dtype=run.dtype)
+    weights = _second(attend(q, k, v, mask, None))
+    if isinstance(weights, Tensor) and weights.shape == (*q.shape[:3], run.key):
+        share = float(weights.masked_fill(~mask, 0.0).sum(-1).min())
+        law = "the visible keys have all the weight, however low their scores are"
+        run.law(law, share > 0.99, f"they have {share:.3g} of it")
 
 
 def _before_dropout(run: Run, without: object, weights: object) -> None:
