@@ -17,7 +17,7 @@ from clearhead.learn.client import Grader
 from clearhead.learn.folder import read_file
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.notebooks import code_of
-from clearhead.learn.notebooks.problem_sets import handed_in
+from clearhead.learn.notebooks.handed_in import handed_in
 from clearhead.learn.report import Report
 from clearhead.learn.session import check_text
 
@@ -131,8 +131,11 @@ def _told_apart(found: Sequence[Submission], folder: Path) -> list[Submission]:
     best = {(o.student, o.exercise): o for o in sorted(found, key=lambda o: o.text != "")}
     found = [o for o in found if o.text != "" or best[o.student, o.exercise] is o]
     counts = Counter((one.student, one.exercise) for one in found)
-    several = {key[0]: key[1].name for key, count in reversed(counts.items()) if count > 1}
-    for student, name in reversed(several.items()):
+    several: dict[str, str] = {}  # of each student with two answers, the first such exercise
+    for (student, exercise), count in counts.items():
+        if count > 1:
+            several.setdefault(student, exercise.name)
+    for student, name in several.items():
         logger.warning(
             "%s has more than one answer to %s; each is listed under its file's path. Give the "
             "folder that holds one folder for each student", student, name

@@ -5,30 +5,17 @@ teachers, holds the library's source and the model answers instead of the blanks
 edition for nbgrader, between `### BEGIN SOLUTION` and `### END SOLUTION`: `nbgrader
 generate_assignment` replaces what is between the two by a stub, and `nbgrader autograde` runs the
 cells that check. Cell metadata: nbgrader's schema 3.
-
-`handed_in` finds the answers in a notebook that a learner returns. The notebook is read and never
-run: the text of each answer goes to the grader, as a learner's file does.
 """
 
 import ast
-import contextlib
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from clearhead.learn.manifest import Exercise, Part, course, slug, texts
 from clearhead.learn.notebooks import Cell, Notebook, code, install_cell, markdown, notebook
-from clearhead.learn.source import BLANK, bound_names
+from clearhead.learn.source import BLANK
 from clearhead.learn.texts import solution, starting_code, variable_of
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-STUB = "raise NotImplementedError"
-IMPORTS = (ast.Import, ast.ImportFrom)
-# A line with check("scale"), or one that the grader refuses.
-CHECK = re.compile(
-    r"""^(?!\s|def).*?\bcheck\((?:.*?["']([\w.-]+)["'])?.*|^from clearhead\.learn .*""", re.M
-)
-# %timeit f(x), files = !ls, tensor?
-MAGIC = re.compile(r"^([ \t]*)(?:[\w, ]+= *)?(?:[%!?]{1,2}[\w(/.~].*|[\w.]+\?{1,2})$", re.M)
 
 
 def file_stem(number: int) -> str:
@@ -60,7 +47,7 @@ def _heading(number: int, part: Part, solved: bool) -> str:
 
 def _exercise(exercise: Exercise, solved: bool) -> list[Cell]:
     """The task, a cell to edit, a cell that checks it."""
-    text = _solved_text(exercise) if solved else _open_text(exercise)
+    text = _solved_text(exercise) if solved else open_text(exercise)
     return [markdown(task_of(exercise)), code(text), code(f'check("{exercise.name}")')]
 
 
@@ -77,7 +64,8 @@ def task_of(exercise: Exercise) -> str:
     return f"{title}\n\n{about}\n\n{exercise.task.strip()}\n\n{hints}"
 
 
-def _open_text(exercise: Exercise) -> str:
+def open_text(exercise: Exercise) -> str:
+    """The cell that a learner edits."""
     todo = texts()["kind"][exercise.kind]["todo"]
     if exercise.kind == "written":
         return f'{todo}\n{variable_of(exercise)} = """\n{BLANK}\n"""'
@@ -161,63 +149,3 @@ def _joined(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         else:
             joined.append((first, last))
     yield from joined
-
-
-def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
-    """The text of each answer in the code cells of a notebook; empty where it is not done.
-
-    The cells of an exercise end with its `check("name")`. The last of them that defines what the
-    exercise asks for is the answer, below the definitions of other cells that it uses.
-    """
-    known = {key: e for e in course().exercises for key in (e.name, course().number(e))}
-    found, earlier, own = dict[Exercise, str](), dict[str, ast.stmt](), list[str]()
-    for text in cells:
-        own.append(MAGIC.sub(r"\1pass", text))
-        for exercise in [known[name] for name in CHECK.findall(text) if name in known]:
-            found[exercise] = _answer(exercise, earlier, own) or found.get(exercise, "")
-            earlier, own = _definitions(own, earlier), []
-    return found
-
-
-def _definitions(cells: Iterable[str], earlier: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
-    """The last statement that binds each name; a cell with a syntax error has none."""
-    found = dict(earlier)
-    for text in cells:
-        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            for name, node in [(n, s) for s in ast.parse(text).body for n in bound_names(s)]:
-                found.pop(name, None)  # it moves to the end
-                found[name] = node
-    return found
-
-
-def _answer(exercise: Exercise, earlier: Mapping[str, ast.stmt], own: list[str]) -> str:
-    known = _definitions([_open_text(exercise)], {})
-    given = {n: ast.dump(s) for n, s in known.items() if not isinstance(s, IMPORTS)}
-    names = "|".join(given)
-    defines = re.compile(rf"^(?:(?:def|class) (?:{names})\b|(?:{names}) *=)", re.M)
-    for cell in reversed(own):
-        mine, text = _definitions([cell], {}), CHECK.sub("", cell)
-        if not mine and defines.search(cell):  # a syntax error
-            return text
-        if STUB in cell or all(ast.dump(mine[n]) == given[n] for n in given.keys() & mine.keys()):
-            continue
-        if exercise.kind == "written":
-            return text.partition("=")[2].replace(BLANK, "")
-        rest = [other for other in own if other != cell]
-        others = _definitions(rest, earlier)
-        parts = {"*"} & others.keys() | given.keys() & _definitions(rest, {}).keys() - mine.keys()
-        return _needed(mine, parts, others) + text
-    return ""
-
-
-def _needed(mine: Mapping[str, ast.stmt], parts: set[str], others: Mapping[str, ast.stmt]) -> str:
-    """The statements of other cells that are parts of an answer, or that it uses."""
-    todo, needed = [*mine.values(), *(others[name] for name in parts)], {*parts}
-    for node in todo:
-        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-        local = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-        local |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        new = ({n.id for n in names} - local - mine.keys() - needed) & others.keys()
-        needed |= new
-        todo += [others[name] for name in new]
-    return "".join(f"{ast.unparse(node)}\n" for n, node in others.items() if n in needed)

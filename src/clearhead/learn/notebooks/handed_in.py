@@ -1,0 +1,95 @@
+"""The answers in a notebook that a learner returns.
+
+The notebook is read and never run: the text of each answer goes to the grader, as a learner's file
+does. In a problem set the cells of an exercise end with its `check("name")`.
+"""
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterable, Mapping
+
+from clearhead.learn.manifest import Exercise, course
+from clearhead.learn.notebooks.problem_sets import open_text
+from clearhead.learn.source import BLANK, bound_names
+
+STUB = "raise NotImplementedError"
+IMPORTS = (ast.Import, ast.ImportFrom)
+# A line with check("scale"), or one that the grader refuses.
+CHECK = re.compile(
+    r"""^(?!\s|def).*?\bcheck\((?:.*?["']([\w.-]+)["'])?.*|^from clearhead\.learn .*""", re.M
+)
+# %timeit f(x), files = !ls, tensor?
+MAGIC = re.compile(r"^([ \t]*)(?:[\w, ]+= *)?(?:[%!?]{1,2}[\w(/.~].*|[\w.]+\?{1,2})$", re.M)
+
+Bindings = Mapping[str, ast.stmt]  # names, and the statements that bind them, in order
+
+
+def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
+    """The text of each answer in the code cells of a notebook; empty where it is not done.
+
+    The last cell before `check("name")` that defines what the exercise asks for is the answer,
+    below the definitions of other cells that it uses.
+    """
+    known = {key: e for e in course().exercises for key in (e.name, course().number(e))}
+    found: dict[Exercise, str] = {}
+    earlier: Bindings = {}
+    own: list[str] = []  # the cells since the last check
+    for text in cells:
+        own.append(MAGIC.sub(r"\1pass", text))
+        for exercise in [known[name] for name in CHECK.findall(text) if name in known]:
+            found[exercise] = _answer(exercise, earlier, own) or found.get(exercise, "")
+            earlier, own = _bindings(own, earlier), []
+    return found
+
+
+def _bindings(cells: Iterable[str], earlier: Bindings) -> Bindings:
+    """The last statement that binds each name; a cell with a syntax error has none."""
+    found = dict(earlier)
+    for text in cells:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            for name, node in [(n, s) for s in ast.parse(text).body for n in bound_names(s)]:
+                found.pop(name, None)  # it moves to the end
+                found[name] = node
+    return found
+
+
+def _answer(exercise: Exercise, earlier: Bindings, own: list[str]) -> str:
+    bound = _bindings([open_text(exercise)], {})
+    given = {n: ast.dump(s) for n, s in bound.items() if not isinstance(s, IMPORTS)}
+    names = "|".join(given)
+    defines = re.compile(rf"^(?:(?:def|class) (?:{names})\b|(?:{names}) *=)", re.M)
+    for cell in reversed(own):
+        mine, text = _bindings([cell], {}), CHECK.sub("", cell)
+        if not mine and defines.search(cell):  # a syntax error, which the grader reports
+            return text
+        unedited = all(ast.dump(mine[n]) == given[n] for n in given.keys() & mine.keys())
+        if unedited or STUB in cell:
+            continue
+        if exercise.kind == "written":
+            return text.partition("=")[2].replace(BLANK, "")
+        return _completed(text, mine, given.keys(), [c for c in own if c != cell], earlier)
+    return ""
+
+
+def _completed(
+    text: str, mine: Bindings, asked: Iterable[str], rest: list[str], earlier: Bindings
+) -> str:
+    """The cell's text below what it uses of other cells, and what else the exercise asks for."""
+    others = _bindings(rest, earlier)
+    parts = {*asked} & _bindings(rest, {}).keys() - mine.keys()  # an answer in several cells
+    needed = parts | ({"*"} & others.keys())  # `from math import *` binds unknown names
+    todo = [*mine.values(), *(others[name] for name in needed)]
+    for node in todo:  # which grows
+        new = (_used(node) - mine.keys() - needed) & others.keys()
+        needed |= new
+        todo += [others[name] for name in new]
+    return "".join(f"{ast.unparse(node)}\n" for n, node in others.items() if n in needed) + text
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The names that a statement reads and does not bind itself."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    local = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    local |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return {n.id for n in names} - local
