@@ -59,7 +59,7 @@ class Eole(nn.Module):
         }
         self.inner = build.build_blocks(options, vocabularies, run)
         self.inner.build_generator(options, run, vocabularies)
-        for parameter in self.inner.parameters():  # the builder leaves some uninitialised
+        for parameter in self.inner.parameters():  # the builder leaves some uninitialized
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
             elif not parameter.isfinite().all() or parameter.abs().max() > 1:

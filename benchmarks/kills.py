@@ -37,7 +37,7 @@ import matplotlib.backends.backend_agg
 import matplotlib.figure
 import sacrebleu
 import torch
-import torch._dynamo  # an optimiser imports it, for more than a second
+import torch._dynamo  # an optimizer imports it, for more than a second
 from torch import Tensor
 
 from clearhead.models.weights import read_tensors

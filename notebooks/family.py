@@ -153,7 +153,7 @@ There are four main differences:
 2. **The position of the norm.** BERT is post-norm (`PostNormResidualConnection`); GPT is pre-norm
    and therefore has a final norm.
 3. **The input.** BERT adds a segment embedding, because its input may consist of two texts, and
-   normalises the sum.
+   normalizes the sum.
 4. **The output.** Both multiply by the embedding matrix. BERT's head has one more linear layer,
    activation function and norm before that.
 

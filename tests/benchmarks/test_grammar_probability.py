@@ -80,7 +80,7 @@ def test_parts_of_english_sum_to_one() -> None:
         assert math.fsum(sentences(grammar, symbol).values()) == pytest.approx(1, abs=1e-9), symbol
 
 
-def test_every_english_sentence_is_recognised_from_its_text() -> None:
+def test_every_english_sentence_is_recognized_from_its_text() -> None:
     grammar, rng = english_grammar(), Random(11)
     surprise = []
     for _ in range(80):

@@ -1,4 +1,4 @@
-"""Cells: rank values by Geneformer's rule, counts recognised, known layouts load."""
+"""Cells: rank values by Geneformer's rule, counts recognized, known layouts load."""
 
 import gzip
 import json
@@ -67,12 +67,12 @@ def test_ranks_equal_an_implementation_cell_by_cell() -> None:
     """Geneformer's lines, written with dense arrays and loops, on 700 cells."""
     matrix = counts(700)
     totals = matrix.sum(axis=1, keepdims=True)
-    normalised = matrix.astype(np.float64) / totals * 10_000
-    medians = np.array([np.median(column[column > 0]) for column in normalised.T])
-    cells = [write_cell(GENES, row) for row in normalised]
+    normalized = matrix.astype(np.float64) / totals * 10_000
+    medians = np.array([np.median(column[column > 0]) for column in normalized.T])
+    cells = [write_cell(GENES, row) for row in normalized]
     fitted = fit_medians(cells)
     assert np.allclose([fitted[gene] for gene in GENES], medians)
-    for cell, row in zip(cells, normalised, strict=True):
+    for cell, row in zip(cells, normalized, strict=True):
         values = row / medians
         expressed = [i for i in range(len(GENES)) if row[i] != 0]
         expected = sorted(expressed, key=lambda i: (-values[i], i))

@@ -17,7 +17,7 @@ from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import Loaded, ModelConfig, SequenceModel, load_model
 from clearhead.biology.predicting import Predictor
 from clearhead.biology.protein import RESIDUES, contacts, masked_marginals, score_of
-from clearhead.biology.scale import in_units, scale_of, standardised
+from clearhead.biology.scale import in_units, scale_of, standardized
 from clearhead.biology.vocabulary import ESM_ROLES, ESM_TOKENS, Cut, Vocabulary
 from clearhead.blocks import record_attention
 from clearhead.data.contacts import read_contacts
@@ -163,7 +163,7 @@ def test_numbers_return_to_their_units_with_and_without_logarithm() -> None:
     for added in (0.0, 0.05):
         values = rng.exponential(size=70)
         scale = (0.3, 1.7, added)
-        assert np.abs(in_units(standardised(values, scale), scale) - values).max() < 1e-12
+        assert np.abs(in_units(standardized(values, scale), scale) - values).max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_logarithm_is_learned_where_few_numbers_are_large(
     records = [Record("here", str(n), "AC", str(value)) for n, value in enumerate(values)]
     scale = scale_of(Parts(records, [], [], "number"), choice)
     assert (scale[2] > 0) == is_log
-    learned = standardised(np.array(values, dtype=float), scale)
+    learned = standardized(np.array(values, dtype=float), scale)
     assert abs(learned.mean()) < 1e-12
     assert abs(learned.std() - 1) < 1e-12
 
@@ -203,7 +203,7 @@ def test_the_linear_part_is_fitted_on_held_out_records_at_the_end(tmp_path: Path
     model = load_model(training.start(training.resolve(values), tmp_path / "run")).models[0]
     ids = torch.tensor([Vocabulary.of_bases().encode(r.sequence) for r in read_records(data)])
     numbers = np.array([float(r.label or "") for r in read_records(data)])
-    learned = standardised(numbers, model.config.scale)
+    learned = standardized(numbers, model.config.scale)
     part = PositionWeights(18, 10)
     part.fit(model.read(ids).numpy(), torch.from_numpy(learned))
     assert isinstance(model.linear, PositionWeights)
@@ -224,7 +224,7 @@ def test_the_linear_part_never_learns_numbers_that_the_user_gave_for_validation(
     ids = torch.tensor([Vocabulary.of_bases().encode(r.sequence) for r in read_records(data)])
     numbers = np.array([float(r.label or "") for r in read_records(data)])
     part = PositionWeights(18, 10)
-    learned = torch.from_numpy(standardised(numbers, model.config.scale))
+    learned = torch.from_numpy(standardized(numbers, model.config.scale))
     part.fit(model.read(ids).numpy(), learned)
     assert isinstance(model.linear, PositionWeights)
     assert (part.weight - model.linear.weight).abs().max() < 1e-5

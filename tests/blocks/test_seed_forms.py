@@ -169,7 +169,7 @@ def test_features_as_first_argument_give_one_alpha_for_each_feature() -> None:
     assert list(model.state_dict()) == list(built.state_dict())
 
 
-def test_features_before_the_dropout_are_recognised_too() -> None:
+def test_features_before_the_dropout_are_recognized_too() -> None:
     block = EncoderBlock(MultiHeadAttentionBlock(12, 3, 0.1), FeedForwardBlock(12, 7, 0.1), 12, 0.3)
     assert [r.norm.alpha.numel() for r in block.residual_connections] == [12, 12]
     assert [r.dropout.p for r in block.residual_connections] == [0.3, 0.3]

@@ -33,7 +33,7 @@ def test_pre_norm_adds_to_the_raw_input() -> None:
     assert torch.equal(residual(x, double), x + 2 * LayerNormalization()(x))
 
 
-def test_post_norm_normalises_the_sum() -> None:
+def test_post_norm_normalizes_the_sum() -> None:
     residual = PostNormResidualConnection(0.0)
     x = torch.randn(2, 3, 4)
     assert torch.equal(residual(x, double), LayerNormalization()(x + 2 * x))

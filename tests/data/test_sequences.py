@@ -138,7 +138,7 @@ def test_training_needs_labels(tmp_path: Path) -> None:
     assert labelled(read_records(path, Columns(label="other")), path)[0].label == "1"
 
 
-def test_a_protein_among_dna_is_recognised(tmp_path: Path) -> None:
+def test_a_protein_among_dna_is_recognized(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("sequence,label\nACGT,1\nACMKLV,0\n", encoding="utf-8")
     with pytest.raises(

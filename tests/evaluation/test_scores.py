@@ -225,17 +225,17 @@ def test_the_references_themselves_score_100() -> None:
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
-        # Normalised first: typographic quotation marks become ASCII.
+        # Normalized first: typographic quotation marks become ASCII.
         ("«\u00a0Oui\u00a0»", "&quot; oui &quot;"),
         ("l’eau…", "l&apos; eau ..."),
-        # Lower-cased before tokenisation: a full stop before a lower-case letter is kept.
+        # Lower-cased before tokenization: a full stop before a lower-case letter is kept.
         ("Il dort. Elle rit.", "il dort. elle rit ."),
         # With escapes; hyphens stay in their words.
         ("[A & B] | <c>", "&#91; a &amp; b &#93; &#124; &lt; c &gt;"),
         ("Un demi-tour", "un demi-tour"),
     ],
 )
-def test_a_line_is_normalised_then_lower_cased_then_tokenised(text: str, tokens: str) -> None:
+def test_a_line_is_normalized_then_lower_cased_then_tokenized(text: str, tokens: str) -> None:
     assert moses_bleu().preprocess(text) == tokens == preprocessed(text)
 
 

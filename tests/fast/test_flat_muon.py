@@ -26,7 +26,7 @@ def backward(model: Transformer, seed: int) -> None:
 
 
 def reference(model: Transformer, weight_decay: float) -> list[torch.optim.Optimizer]:
-    """torch's own optimisers, sorted by hand: what stands in an encoder or decoder layer."""
+    """torch's own optimizers, sorted by hand: what stands in an encoder or decoder layer."""
     named = dict(model.named_parameters())
     matrices = [p for name, p in named.items() if ".layers." in name and p.ndim == 2]
     rest = [p for name, p in named.items() if ".layers." not in name or p.ndim < 2]
@@ -136,7 +136,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(poison: float) -> None:
 
 
 @pytest.mark.parametrize("pair", [(FlatAdam, FlatMuon), (FlatMuon, FlatAdam)])
-def test_a_state_of_the_other_optimiser_is_refused(
+def test_a_state_of_the_other_optimizer_is_refused(
     pair: tuple[type[FlatAdam], type[FlatAdam]],
 ) -> None:
     one, other = pair

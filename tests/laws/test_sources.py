@@ -77,7 +77,7 @@ def test_each_teaching_document_that_a_docstring_cites_is_identified() -> None:
         ("the GELU (Hendrycks and Gimpel 2016).", ({"Hendrycks", "Gimpel"}, "2016")),
     ],
 )
-def test_a_citation_is_recognised(text: str, expected: tuple[set[str], str]) -> None:
+def test_a_citation_is_recognized(text: str, expected: tuple[set[str], str]) -> None:
     assert list(papers(text)) == [expected]
 
 

@@ -23,7 +23,7 @@ def test_dev_check_finds_no_problem_in_a_subject() -> None:
     problems, lines = check_course(["residual"])
     assert not problems
     known = len(subject("residual").variants)
-    assert f"recognised as itself: {known} of {known}; as another: 0" in lines[-1]
+    assert f"recognized as itself: {known} of {known}; as another: 0" in lines[-1]
 
 
 def test_there_are_enough_exercises_and_known_mistakes() -> None:

@@ -66,7 +66,7 @@ def test_precision_and_penalty_give_sacrebleus_sentence_score() -> None:
     assert score == pytest.approx(sacrebleu.sentence_bleu(ours, [theirs]).score)
 
 
-def test_quantised_weights_are_within_half_a_step() -> None:
+def test_quantized_weights_are_within_half_a_step() -> None:
     weight = torch.randn(4, 9)
     integers, scale = quantize(weight)
     assert integers.dtype == torch.int8 and int(integers.abs().max()) == 127

@@ -1,4 +1,4 @@
-"""BERT, GPT-2, ESM-2 and Marian as assemblies: sizes, initialisation, who sees whom."""
+"""BERT, GPT-2, ESM-2 and Marian as assemblies: sizes, initialization, who sees whom."""
 
 from dataclasses import replace
 from typing import Any

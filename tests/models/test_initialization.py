@@ -108,7 +108,7 @@ class BareEmbeddings(nn.Module):
         self.rows = nn.Embedding(vocab_size, d_model)
 
 
-def test_parts_with_names_of_their_own_are_initialised_as_well() -> None:
+def test_parts_with_names_of_their_own_are_initialized_as_well() -> None:
     parts = replace(READABLE, projection=BareProjection, embeddings=BareEmbeddings)
     model = Transformer.from_config(config(tie=False), parts)
     deviation = float(model.src_embed.get_parameter("rows.weight").detach().std())

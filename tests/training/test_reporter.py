@@ -205,7 +205,7 @@ def test_numbers_have_no_perplexity(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     metric = Metric("spearman", "Spearman", "Spearman correlation", 4, numbers=True)
     panels = drawn(monkeypatch, tmp_path / "curves.png", metric)
     assert list(panels) == [
-        "Squared error of standardised numbers", "Spearman correlation", "Learning rate",
+        "Squared error of standardized numbers", "Spearman correlation", "Learning rate",
     ]  # fmt: skip
     assert not any("nats" in axes.get_ylabel() for axes in panels.values())
     assert "Perplexity" in drawn(monkeypatch, tmp_path / "curves.png", BLEU)

@@ -15,7 +15,7 @@ from clearhead.biology.examples import Encoder, both_strands, is_split_off, numb
 from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import CALIBRATION, load_model, resave
 from clearhead.biology.recipe import BiologyRecipe
-from clearhead.biology.scale import standardised
+from clearhead.biology.scale import standardized
 from clearhead.biology.task import SCORES
 from clearhead.data.sequences import Record
 from clearhead.errors import counted, listed
@@ -40,7 +40,7 @@ def refit_linear_part(runs: list[Path], recipe: BiologyRecipe) -> None:
         if isinstance(model.linear, PositionWeights) and is_split_off(recipe.data, examples.dev):
             records = both_strands(records) if model.config.strands else records
             ids = torch.tensor([loaded.vocabulary.encode(record.sequence) for record in records])
-            values = standardised(np.array(numbers_of(records)), model.config.scale)
+            values = standardized(np.array(numbers_of(records)), model.config.scale)
             model.linear.fit(model.read(ids).numpy(), torch.from_numpy(values))
             resave(model, loaded.vocabulary, run / "best")
 

@@ -54,7 +54,7 @@ class ModelConfig:
     linear: Linear = ""  # what is added to the head's scores
     compared: tuple[int, ...] = ()  # of `similarity`: training sequences, and their tokens
     strands: bool = False  # average over both strands of DNA
-    scale: tuple[float, float, float] = (0.0, 1.0, 0.0)  # of numbers: see `scale.standardised`
+    scale: tuple[float, float, float] = (0.0, 1.0, 0.0)  # of numbers: see `scale.standardized`
     length: int = 0  # of aligned sequences, in tokens; 0: any
     columns: tuple[int, ...] = ()  # the positions that are read; none means all
     facts: dict[str, Any] = field(default_factory=dict)  # of the domain, such as gene medians

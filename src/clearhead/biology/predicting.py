@@ -103,7 +103,7 @@ class Predictor:
             yield Prediction(record.name, "".join(np.atleast_1d(chosen).tolist()), scores)
 
     def scores(self, records: list[Record]) -> list[Floats]:
-        """Probabilities of classes, or standardised numbers, averaged over the members."""
+        """Probabilities of classes, or standardized numbers, averaged over the members."""
         ids = self.encode(records)
         before = self.loaded.vocabulary.edges[0] if self.config.head == "token" else 0
         total: list[Any] = [0.0] * len(records)

@@ -11,7 +11,7 @@ Scale = tuple[float, float, float]  # mean, deviation, what is added before the 
 
 
 def scale_of(parts: Parts, logarithm: str) -> Scale:
-    """The scale of numbers in the training data: see `standardised`; neutral for classes.
+    """The scale of numbers in the training data: see `standardized`; neutral for classes.
 
     The logarithm makes effects that multiply each other add up, as those of mutations do. It is
     taken of numbers with a long right tail (skewness above 1); what is added to them first is a
@@ -26,18 +26,18 @@ def scale_of(parts: Parts, logarithm: str) -> Scale:
     added = float(values.max()) / 100 if taken else 0.0
     if added and values.min() <= -added:
         raise UserError("model.logarithm=yes needs labels of 0 or more; give model.logarithm=no")
-    learned = standardised(values, (0.0, 1.0, added))
+    learned = standardized(values, (0.0, 1.0, added))
     return float(learned.mean()), float(learned.std()) or 1.0, added
 
 
-def standardised(values: Floats, scale: Scale) -> Floats:
+def standardized(values: Floats, scale: Scale) -> Floats:
     """Numbers as a model learns them; `scale` is mean, deviation, and what the logarithm adds."""
     mean, deviation, added = scale
     return ((np.log(values + added) if added else values) - mean) / deviation
 
 
 def in_units(learned: Floats, scale: Scale) -> Floats:
-    """The inverse of `standardised`."""
+    """The inverse of `standardized`."""
     mean, deviation, added = scale
     values = learned * deviation + mean
     return np.exp(values) - added if added else values

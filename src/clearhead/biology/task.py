@@ -26,7 +26,7 @@ from clearhead.biology.examples import (
 from clearhead.biology.linear_part import PositionWeights
 from clearhead.biology.model import SequenceModel, save_model
 from clearhead.biology.recipe import BiologyRecipe
-from clearhead.biology.scale import standardised
+from clearhead.biology.scale import standardized
 from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.labelled_batches import NOTHING, LabelledBatch, LabelledBatches
 from clearhead.data.sequences import Record
@@ -93,7 +93,7 @@ class LabelledSequences:
         return TaskDescription(f"{title} {kind}", about, "labels", "sequences", command, score)
 
     def losses(self, model: Any, batch: LabelledBatch) -> Losses:
-        """Cross-entropy of classes, squared error of standardised numbers; summed."""
+        """Cross-entropy of classes, squared error of standardized numbers; summed."""
         device = next(model.parameters()).device
         ids = self._noisy(torch.from_numpy(batch.ids).to(device))
         output = model(ids).float()
@@ -114,7 +114,7 @@ class LabelledSequences:
         """Scores on the held-out records."""
         logits, labels = counted_scores(model, self.dev)
         if not self.parts.labels:
-            truth = standardised(np.array(numbers_of(self.parts.dev)), model.config.scale)
+            truth = standardized(np.array(numbers_of(self.parts.dev)), model.config.scale)
             said = logits[:, 0]
             loss = float(np.square(truth - said).mean())
             return ValidationResult(loss, len(truth), {"spearman": spearman(truth, said)}, [])
@@ -186,7 +186,7 @@ class LabelledSequences:
         """Numbers in units of their deviation in training; none where labels are classes."""
         if self.parts.labels:
             return None
-        values = standardised(np.array(numbers_of(records)), self.model.config.scale)
+        values = standardized(np.array(numbers_of(records)), self.model.config.scale)
         return torch.from_numpy(values).float()
 
     def _weights(self) -> Tensor:

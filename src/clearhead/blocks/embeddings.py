@@ -13,7 +13,7 @@ class InputEmbeddings(nn.Module):
 
     .. math:: \text{out}_t = \sqrt{d_{model}} \, E_{x_t}
 
-    `Transformer.from_config` initialises E with standard deviation :math:`1/\sqrt{d_{model}}`,
+    `Transformer.from_config` initializes E with standard deviation :math:`1/\sqrt{d_{model}}`,
     which a tied output projection needs; the factor brings its elements to unit scale, about
     that of the sinusoids that are added next. By itself this class keeps the N(0, 1) of
     `torch.nn.Embedding`.

@@ -50,7 +50,7 @@ class EncoderBlock(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder blocks and its final norm (``nn.Identity()`` for post-norm).
 
-    In pre-norm no block normalises the residual sum, so it grows with the depth; the final norm
+    In pre-norm no block normalizes the residual sum, so it grows with the depth; the final norm
     brings it to unit scale. Call forms: ``Encoder(layers)`` and ``Encoder(features, layers)``.
 
     Shape:

@@ -15,7 +15,7 @@ class ResidualConnection(nn.Module):
 
     .. math:: x + \text{Dropout}(\text{Sublayer}(\text{Norm}(x)))
 
-    This is pre-norm, as the teaching sources write it. No block normalises the sum itself, so
+    This is pre-norm, as the teaching sources write it. No block normalizes the sum itself, so
     the gradient has an identity path through the whole stack, and training needs no warm-up
     (Xiong et al. 2020). The paper's figure 1 is `PostNormResidualConnection`.
 

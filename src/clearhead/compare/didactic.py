@@ -24,14 +24,14 @@ NAME = "didactic baseline, float32"
 
 
 class Norm(nn.Module):
-    """Layer normalisation with one α and one bias for all features."""
+    """Layer normalization with one α and one bias for all features."""
 
     def __init__(self) -> None:
         super().__init__()
         self.alpha, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalises the last axis."""
+        """Normalizes the last axis."""
         mean, std = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
         return self.alpha * (x - mean) / (std + 1e-6) + self.bias
 

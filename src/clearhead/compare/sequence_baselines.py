@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Features = Callable[[Sequence[Record]], Any]
 LONGEST_WORD = 3  # letters of the counted words
 WINDOW = 15  # letters around a position
-STRENGTHS = 0.03, 0.3, 3.0  # inverse regularisation of logistic regression
+STRENGTHS = 0.03, 0.3, 3.0  # inverse regularization of logistic regression
 
 
 class Baseline(NamedTuple):

@@ -79,7 +79,7 @@ def find_corpus(name: str) -> Corpus:
 def attribution(spec: str) -> str:
     """Title and licence of each corpus of the catalogue in a value of `--data`.
 
-    A corpus is recognised by the directory and the file name that `clearhead data get` creates.
+    A corpus is recognized by the directory and the file name that `clearhead data get` creates.
     """
     named = endings(spec)
     return "; ".join(

@@ -97,7 +97,7 @@ def split_off(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item
     """Split items into those for training and a share of each label for validation.
 
     The same seed splits the same items in the same way. Items of equal content stay on one side:
-    otherwise memorised examples would raise the score. An item of several labels counts for the
+    otherwise memorized examples would raise the score. An item of several labels counts for the
     most frequent one.
 
     Raises:

@@ -31,7 +31,7 @@ _WITH_ADJECTIVE = 0.24
 
 
 class WeightedGrammar:
-    """Rules whose weights are normalised for each symbol; a symbol without a rule is a word.
+    """Rules whose weights are normalized for each symbol; a symbol without a rule is a word.
 
     Raises:
         ValueError: a symbol has no rule with a weight, or an empty side.

@@ -34,8 +34,8 @@ def repetition_penalty(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
     for every token of the prompt or of what was written. Keskar et al. always divide; the product
     for negative logits is that of `transformers`. `seen`: (rows, vocab), True = contained.
     """
-    penalised = torch.where(logits < 0, logits * penalty, logits / penalty)
-    return torch.where(seen, penalised, logits)
+    penalized = torch.where(logits < 0, logits * penalty, logits / penalty)
+    return torch.where(seen, penalized, logits)
 
 
 def temperature(logits: Tensor, t: float) -> Tensor:

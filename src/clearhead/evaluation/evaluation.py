@@ -143,7 +143,7 @@ def _sections(subject: Subject, evaluation: Evaluation) -> Iterator[str]:
         yield ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in subject.system.items())
     yield from _score_lines(evaluation.scores)
     if evaluation.as_papers is not None:
-        yield "\nas in papers: BLEU of lower-cased, Moses-tokenised text"
+        yield "\nas in papers: BLEU of lower-cased, Moses-tokenized text"
         yield _score_line(evaluation.as_papers)
     if evaluation.comparison is not None:
         yield f"\nagainst {subject.against}, paired bootstrap, ± is half a 95 % interval"

@@ -1,7 +1,7 @@
 """Scores of translations: BLEU and chrF, a paired bootstrap, exact match, and BLEU as in papers.
 
-Scores of tokenised or lower-cased text look higher and are not comparable; so both sides are
-scored as plain text, and sacreBLEU applies its own tokenisation. The signature records it (Post
+Scores of tokenized or lower-cased text look higher and are not comparable; so both sides are
+scored as plain text, and sacreBLEU applies its own tokenization. The signature records it (Post
 2018, "A Call for Clarity in Reporting BLEU Scores"): quote it with the score.
 
 Paired bootstrap resampling (Koehn 2004): the test set is resampled 1,000 times with replacement,
@@ -206,9 +206,9 @@ def _count(right: Sequence[bool]) -> Count:
 
 @dataclass(frozen=True)
 class MosesBleu:
-    """BLEU as in papers on Multi30k: lower-cased, Moses-normalised, Moses-tokenised.
+    """BLEU as in papers on Multi30k: lower-cased, Moses-normalized, Moses-tokenized.
 
-    Papers before sacreBLEU scored tokenised and lower-cased text. Such scores are comparable only
+    Papers before sacreBLEU scored tokenized and lower-cased text. Such scores are comparable only
     with each other, so they are reported in addition to sacreBLEU's own. The preprocessing is that
     of Multi30k's `lc.norm.tok` files: Moses's normalize-punctuation, lower-casing, Moses's
     tokenizer with escapes (an apostrophe becomes `&apos;`), all by sacremoses. (The files were
@@ -233,7 +233,7 @@ class MosesBleu:
         else:
             references = self.tokenized
         check_lines(hypotheses, references)
-        # force: no warning that the text looks tokenised, since it is.
+        # force: no warning that the text looks tokenized, since it is.
         bleu = BLEU(lowercase=True, tokenize="none", force=True)
         bleu.tokenizer_signature = self.tokenizer
         found = bleu.corpus_score([self.preprocess(line) for line in hypotheses], [references])

@@ -25,7 +25,7 @@ class Findings:
 
     problems: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-    marks: str = ""  # a point for each variant that is recognised, X for another, ? for none
+    marks: str = ""  # a point for each variant that is recognized, X for another, ? for none
 
 
 def check_course(names: list[str]) -> tuple[list[str], list[str]]:
@@ -44,7 +44,7 @@ def check_course(names: list[str]) -> tuple[list[str], list[str]]:
     coding = sum(e.kind in CODING for e in exercises)
     found.lines += [
         f"{len(exercises)} exercises ({coding} coding), {len(found.marks)} wrong variants",
-        f"recognised as itself: {found.marks.count('.')} of {len(found.marks)}; "
+        f"recognized as itself: {found.marks.count('.')} of {len(found.marks)}; "
         f"as another: {found.marks.count('X')} ({time.perf_counter() - start:.0f} s)",
     ]
     return found.problems, found.lines
@@ -84,7 +84,7 @@ def _of_exercise(exercise: Exercise, one: Grader) -> Iterator[str]:
     if report.passed:
         yield "the file as shipped passes"
     if exercise.kind == "bug" and sorted(m.name for m in report.mistakes) != sorted(exercise.bugs):
-        yield f"its own bug is not recognised: {report}"
+        yield f"its own bug is not recognized: {report}"
 
 
 def _check_subject(name: str, one: Grader, found: Findings) -> None:
@@ -107,7 +107,7 @@ def _check_subject(name: str, one: Grader, found: Findings) -> None:
             found.problems.append(f"{name}: variant {variant.name} passes every check")
         elif named != expected:
             found.problems.append(
-                f"{name}: variant {variant.name} is recognised as {named or 'nothing'}: {graded}"
+                f"{name}: variant {variant.name} is recognized as {named or 'nothing'}: {graded}"
             )
     found.marks += row
     found.lines.append(f"{name:24} {report.score}; variants {row}")

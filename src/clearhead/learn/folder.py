@@ -56,7 +56,7 @@ class Progress:
 
 
 def digest(text: str) -> str:
-    """A short hash by which a file that was never edited is recognised."""
+    """A short hash by which a file that was never edited is recognized."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 

@@ -120,7 +120,7 @@ def _wrong(record: Record, right: Record, slack: float = 0.0) -> set[str]:
 
 
 def by_effect(records: Records, expected: Records, cases: list[Sizes]) -> Mistakes:
-    """A mistake of any exercise, recognised by its effect: a cut gradient, a fixed size …"""
+    """A mistake of any exercise, recognized by its effect: a cut gradient, a fixed size …"""
     return _effect(*list(_effects(records, expected, cases))[:1])
 
 

@@ -20,7 +20,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A recognised mistake: its name, what it is, and where the course explains it."""
+    """A recognized mistake: its name, what it is, and where the course explains it."""
 
     name: str
     diagnosis: str
@@ -96,7 +96,7 @@ class Report:
 
 
 def exercism(report: Report) -> str:
-    """A report as Exercism's test runners write it (version 2), with the recognised mistakes."""
+    """A report as Exercism's test runners write it (version 2), with the recognized mistakes."""
     tests = [
         {"name": c.name, "status": _word(c.passed)} | ({"message": c.message} if c.message else {})
         for c in report.checks

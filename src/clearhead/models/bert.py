@@ -26,7 +26,7 @@ class BertConfig(StackConfig):
 
 
 class BertEmbeddings(nn.Module):
-    """Token, segment and position embeddings, each a learned vector: their sum, normalised.
+    """Token, segment and position embeddings, each a learned vector: their sum, normalized.
 
     Shape:
         ids, segments: (batch, seq_len) -> (batch, seq_len, d_model)
@@ -41,7 +41,7 @@ class BertEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
-        """Look up three times, add, normalise."""
+        """Look up three times, add, normalize."""
         self._check_segments(ids, segments)
         x = self.positions(self.words(ids) + self.segments(segments))
         return self.dropout(self.norm(x))
@@ -98,7 +98,7 @@ class Bert(nn.Module):
 
     @classmethod
     def from_config(cls, config: BertConfig) -> Self:
-        """A freshly initialised model of these sizes."""
+        """A freshly initialized model of these sizes."""
         model = cls(config)
         initialize_normal(model, config.initial_std)
         return model

@@ -86,7 +86,7 @@ class Esm(nn.Module):
 
     @classmethod
     def from_config(cls, config: EsmConfig) -> Self:
-        """A freshly initialised model of these sizes."""
+        """A freshly initialized model of these sizes."""
         model = cls(config)
         initialize_normal(model, config.initial_std)
         return model

@@ -82,7 +82,7 @@ class Gpt(nn.Module):
 
     @classmethod
     def from_config(cls, config: GptConfig) -> Self:
-        """A freshly initialised model of these sizes."""
+        """A freshly initialized model of these sizes."""
         model = cls(config)
         initialize_normal(model, config.initial_std)
         shrink_what_is_added(model, config.initial_std, config.layers)

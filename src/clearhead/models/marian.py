@@ -68,7 +68,7 @@ class Marian(Transformer):
 
     @classmethod
     def from_config(cls, config: MarianConfig) -> Self:  # type: ignore[override]
-        """A freshly initialised model of these sizes."""
+        """A freshly initialized model of these sizes."""
         model = cls.assemble(config)
         initialize_normal(model, config.initial_std)
         return model

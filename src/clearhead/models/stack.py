@@ -1,4 +1,4 @@
-"""What BERT, GPT-2 and ESM-2 have in common: sizes, a stack of encoder blocks, initialisation."""
+"""What BERT, GPT-2 and ESM-2 have in common: sizes, a stack of encoder blocks, initialization."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -118,7 +118,7 @@ def initialize_normal(model: nn.Module, std: float) -> None:
 def shrink_what_is_added(model: nn.Module, std: float, layers: int) -> None:
     """Draw the output matrices of all sublayers anew, with std / sqrt(2 · layers).
 
-    There are 2 · layers sublayers, so at initialisation the variance of what they add to the
+    There are 2 · layers sublayers, so at initialization the variance of what they add to the
     residual stream does not grow with the depth.
 
     Source: the GPT-2 paper, section 2.3.

@@ -100,7 +100,7 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_config(cls, config: TransformerConfig, parts: Parts = READABLE) -> Self:
-        """A newly initialised model of these sizes, built of these parts."""
+        """A newly initialized model of these sizes, built of these parts."""
         model = cls._assemble(config, parts)
         initialize(model)
         return model
@@ -196,7 +196,7 @@ def build_transformer(  # noqa: PLR0913 - the sources' signature
         d_ff: inner width of the feed-forward networks.
 
     Returns:
-        A newly initialised model in training mode: matrices by Xavier's uniform distribution,
+        A newly initialized model in training mode: matrices by Xavier's uniform distribution,
         embeddings by N(0, 1 / d_model). `Transformer` documents its calls and shapes.
 
     Raises:

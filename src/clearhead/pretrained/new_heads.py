@@ -22,7 +22,7 @@ def with_head(model: nn.Module, answer: Answer, labels: Sequence[str]) -> Pretra
     """A model with the same stack and a classifier for these labels.
 
     A pooler is kept; a classifier is kept if it has the same labels in the same order, otherwise
-    it is initialised randomly. `save_pretrained` writes the names of the labels, and
+    it is initialized randomly. `save_pretrained` writes the names of the labels, and
     `transformers` loads the directory as its own class.
 
     Raises:

@@ -158,7 +158,7 @@ def r_drop_loss(
     .. math:: \tfrac{1}{2} (L_1 + L_2) + \tfrac{\alpha}{2} \cdot
               \tfrac{1}{2} \left( KL(p_1 \| p_2) + KL(p_2 \| p_1) \right)
 
-    It helps a wide model that has memorised its training sentences; a narrow model, or one early
+    It helps a wide model that has memorized its training sentences; a narrow model, or one early
     in its training, learns less with it. A step computes two passes, and keeps the probabilities of
     both, (2 · tokens, vocab).
 

@@ -113,7 +113,7 @@ class Run(Section):
         4096, gt=0, description="tokens in a batch, padding included, on each side"
     )
     accumulate: int = Field(1, gt=0, le=10_000, description="batches whose gradients form one step")
-    seed: int = Field(1, description="seed of initialisation, dropout and the order of the batches")
+    seed: int = Field(1, description="seed of initialization, dropout and the order of the batches")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:N or mps")
     precision: Precision = Field(
         "auto", description="number format; auto: bfloat16 where it is faster"

@@ -180,7 +180,7 @@ def draw_curves(records: Records, path: Path, metric: Metric) -> None:
     with in_style():
         figure = Figure(figsize=(12, 3.6) if numbers else (10, 6.4))
         loss, *ppl, score, lr = figure.subplots(*((1, 3) if numbers else (2, 2)), sharex=True).flat
-        title = "Squared error of standardised numbers" if numbers else SMOOTHED
+        title = "Squared error of standardized numbers" if numbers else SMOOTHED
         _panel(loss, rows, "loss", title, (TRAIN, DEV))
         _panel(score, rows, metric.key, metric.title, (DEV, AVERAGE))
         _panel(lr, rows, "lr", "Learning rate", (TRAIN,))

@@ -147,7 +147,7 @@ def _warn_of_settings(recipe: Recipe) -> None:
     data, steps, warmup = recipe.data, recipe.run.steps, recipe.optimizer.warmup
     if data.dev and os.path.realpath(data.dev) == os.path.realpath(data.train):
         log.warning(
-            "data.dev is data.train: the validation metrics show what the model has memorised, "
+            "data.dev is data.train: the validation metrics show what the model has memorized, "
             "not how it does on new texts; name other texts as data.dev"
         )
     if steps < warmup:

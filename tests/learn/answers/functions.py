@@ -1,4 +1,4 @@
-"""Losses, schedules, decoding, BLEU, quantisation and encodings of sequences."""
+"""Losses, schedules, decoding, BLEU, quantization and encodings of sequences."""
 
 CROSS_ENTROPY = """
 import torch.nn as nn
@@ -159,7 +159,7 @@ WRONG = [
     ("greedy", GREEDY.replace("        if nxt == eos_id:\n            return out[1:]\n        out = out + [nxt]",
      "        out = out + [nxt]\n        if nxt == eos_id:\n            return out[1:]"),
      "eos-in-the-result"),
-    ("beam-search", BEAM.replace("p[0] / (len(p[1]) - 1)", "p[0]"), "not-normalised"),
+    ("beam-search", BEAM.replace("p[0] / (len(p[1]) - 1)", "p[0]"), "not-normalized"),
     ("beam-search", BEAM.replace("s + v.item()", "v.item()"), "scores-not-accumulated"),
     ("beam-search", BEAM.replace("if not live", "if done or not live"), "first-finished-wins"),
     ("beam-search", BEAM.replace("p[0] / (len(p[1]) - 1)", "p[0] / len(p[1])"), "bos-in-the-length"),

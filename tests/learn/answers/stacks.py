@@ -144,7 +144,7 @@ WRONG = [
     ("encoder-block", SEED_ENCODER_BLOCK.replace("self.residual_connections[1](x, self",
      "self.residual_connections[0](x, self"), "one-connection-for-both"),
     ("encoder-block", ENCODER_BLOCK.replace("self.ffn(self.norm2(x))", "self.ffn(x)"),
-     "feed-forward-not-normalised"),
+     "feed-forward-not-normalized"),
     ("encoder", ENCODER.replace("self.final(reduce(", "(reduce("), "final-norm-forgotten"),
     ("encoder", ENCODER.replace("block(y, mask)", "block(y)"), "mask-ignored"),
     ("decoder-block", DECODER_BLOCK.replace("self.cross_attn(y, memory, memory, src_mask)",

@@ -11,8 +11,8 @@ class LowRankLinear(nn.Module):
 
     .. math:: h = W x + b + \tfrac{\alpha}{r} \, B A x
 
-    (Equation 3, with the factor of section 4.1.) B is initialised to zero, so before training
-    the output equals W x + b bit for bit; A is initialised as any `nn.Linear`. Fine-tuning
+    (Equation 3, with the factor of section 4.1.) B is initialized to zero, so before training
+    the output equals W x + b bit for bit; A is initialized as any `nn.Linear`. Fine-tuning
     changes a trained matrix by an update of low rank, so r · (in + out) parameters suffice
     where full fine-tuning trains in · out.
 

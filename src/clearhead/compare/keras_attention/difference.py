@@ -59,7 +59,7 @@ def equal_layers(dropout: float = 0.0, bias: bool = True) -> Layers:
 
 
 def new_torch_and_ours() -> tuple[nn.MultiheadAttention, MultiHeadAttentionBlock]:
-    """Default layers, each with its own initialisation."""
+    """Default layers, each with its own initialization."""
     return nn.MultiheadAttention(D_MODEL, H), MultiHeadAttentionBlock(D_MODEL, H, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Conventions about weights: their number, layout, creation and initialisation."""
+"""Conventions about weights: their number, layout, creation and initialization."""
 
 import math
 from typing import Any
@@ -134,7 +134,7 @@ def bias() -> d.Difference:
 
 
 def spread() -> d.Difference:
-    """The standard deviation of a newly initialised query matrix."""
+    """The standard deviation of a newly initialized query matrix."""
     width, heads = 512, 8
     layer = _built(heads, width // heads, width)
     theirs = nn.MultiheadAttention(width, heads)

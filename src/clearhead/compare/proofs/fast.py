@@ -178,7 +178,7 @@ def adam() -> proof.Deviation:
 def muon() -> proof.Deviation:
     """All parameters of a Transformer: matrices of its layers by Muon, the others by AdamW.
 
-    Both implementations orthogonalise in bfloat16, whose rounding is decisive in directions with
+    Both implementations orthogonalize in bfloat16, whose rounding is decisive in directions with
     almost no gradient. Here both use float64, so that the rest of the step is compared.
     """
     exactly = patch.object(flat_muon, "orthogonalize", orthogonalize_exactly)

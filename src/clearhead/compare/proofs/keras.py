@@ -67,7 +67,7 @@ def random_block(dtype: torch.dtype, bias: bool) -> MultiHeadAttentionBlock:
 
 
 def random_layer(dtype: torch.dtype) -> Any:
-    """A Keras layer with its own initialisation, but random biases instead of zeros."""
+    """A Keras layer with its own initialization, but random biases instead of zeros."""
     with keras_on("cpu") as keras:
         layer = keras.layers.MultiHeadAttention(
             f.HEADS,
@@ -104,7 +104,7 @@ def ours_to_keras(dtype: torch.dtype) -> proof.Deviation:
 
 
 def keras_to_ours(dtype: torch.dtype) -> proof.Deviation:
-    """A layer initialised by Keras, under every mask."""
+    """A layer initialized by Keras, under every mask."""
 
     def find(mask: Tensor | None, kernel: bool) -> proof.Deviation:
         layer = random_layer(dtype)

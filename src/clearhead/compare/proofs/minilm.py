@@ -1,7 +1,7 @@
 """MiniLM: real, widely used weights, from the package that contains them.
 
 The vector of a sentence follows the rule of sentence-transformers: the mean of the last hidden
-states of real tokens, normalised to length 1.
+states of real tokens, normalized to length 1.
 """
 
 from collections.abc import Iterator

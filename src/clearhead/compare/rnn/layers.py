@@ -99,7 +99,7 @@ class BahdanauAttention(nn.Module):
     def forward(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Score, normalise, average."""
+        """Score, normalize, average."""
         energies = self.v(torch.tanh(self.w(query).unsqueeze(1) + keys)).squeeze(-1)
         energies = energies.masked_fill(~mask, torch.finfo(energies.dtype).min)
         # The product gives zeros, not a uniform distribution, where everything is masked.
@@ -141,7 +141,7 @@ class DecoderState(NamedTuple):
 
 
 class PlainDecoder(nn.Module):
-    """A decoder without attention, initialised with the encoder's state (Sutskever et al. 2014).
+    """A decoder without attention, initialized with the encoder's state (Sutskever et al. 2014).
 
     Unlike Sutskever's, the encoder reads the source forwards, so that distances between source
     and target tokens keep their meaning.

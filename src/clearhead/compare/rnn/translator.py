@@ -162,7 +162,7 @@ def transformer_config(
 
 
 def make_model(name: str, config: TransformerConfig, seed: int) -> Model:
-    """A newly initialised model; the same seed gives the same weights."""
+    """A newly initialized model; the same seed gives the same weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if name == TRANSFORMER:

@@ -225,7 +225,7 @@ class Translation:
 
 
 def make_model(recipe: TranslationRecipe, vocab_size: int) -> Transformer:
-    """The recipe's model: randomly initialised, or with the weights of `model.path`.
+    """The recipe's model: randomly initialized, or with the weights of `model.path`.
 
     Raises:
         UserError: sizes do not fit each other, or the vocabulary is not the model's.

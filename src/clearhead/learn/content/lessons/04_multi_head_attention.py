@@ -259,7 +259,7 @@ r"""
   order, so each "head" mixes positions. The shapes are right. Compare with a loop over heads, on
   sizes that all differ.
 - **One projection for all heads, or projection after the split.** Then the heads cannot
-  specialise: each multiplies by the same (d_k, d_k) matrix. Count the parameters: there must be 4
+  specialize: each multiplies by the same (d_k, d_k) matrix. Count the parameters: there must be 4
   · d_model² weights.
 - **The heads are averaged or added instead of concatenated.** The result has d_k columns, or the
   heads overwrite each other. The first experiment shows what is lost.

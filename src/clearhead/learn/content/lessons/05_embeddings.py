@@ -273,7 +273,7 @@ r"""
 - **The factor is missing, or divides.** The model trains, but positions dominate. (Dividing by √d_k
   belongs to attention.) *How to notice:* the standard deviations of the embedding's output and of
   the positional encoding should be of the same size.
-- **The factor and the default initialisation together.** The reverse case, and the easiest mistake
+- **The factor and the default initialization together.** The reverse case, and the easiest mistake
   in a hand-built model. *How to notice:* the output's standard deviation is √d_model instead of 1.
 - **`nn.Embedding(d_model, vocab_size)`.** The sizes are swapped. The result has vocab_size columns
   instead of d_model, so adding the positional encoding raises an error; an id of d_model or above

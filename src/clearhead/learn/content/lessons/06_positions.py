@@ -248,7 +248,7 @@ r"""
 Without positions the model guesses: near 50 %, whatever the training. With either encoding it
 solves the task at the length it was trained on. At length 20 both get much worse, and at 40 neither
 is of any use: near 50 %, or below. For the learned vectors this is no surprise: rows 10 to 39 were
-never trained. The paper hoped that sinusoids would generalise to longer sentences. Here they help a
+never trained. The paper hoped that sinusoids would generalize to longer sentences. Here they help a
 little and not far. *A formula for every position is not the same as a model that has learned to use
 it.* Rotary embeddings (Su et al. 2021) put the rotation of this chapter into queries and keys, so
 that scores depend on distances only; `clearhead.blocks.RotaryPositions` has them.

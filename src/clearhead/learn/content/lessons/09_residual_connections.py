@@ -52,7 +52,7 @@ reads from this line and writes to it. The line is called the **residual stream*
 travels back along this line just as directly.
 
 Where is the norm placed? In *pre-norm* (left) it is part of the branch, and the stream itself is
-never normalised. In *post-norm* (right), as the paper's figure 1 has it, each sum is normalised.
+never normalized. In *post-norm* (right), as the paper's figure 1 has it, each sum is normalized.
 """
 
 
@@ -110,7 +110,7 @@ r"""
 
 Build a stack of 24 encoder blocks (48 sublayers) in four ways and do one backward pass at the
 initial weights. The third way is a mistake that was found in four public repositories: after
-`x = norm(x)`, the *normalised* input is added to the sublayer's output. **Predict:** in which of
+`x = norm(x)`, the *normalized* input is added to the sublayer's output. **Predict:** in which of
 the four does the first block get a much smaller gradient than the last?
 """
 
@@ -143,7 +143,7 @@ CONNECTIONS: dict[str, Callable[[], nn.Module]] = {
 
 
 def stack(connection: str, depth: int) -> Encoder:
-    """`depth` encoder blocks with this connection, initialised as in the whole model."""
+    """`depth` encoder blocks with this connection, initialized as in the whole model."""
     blocks = nn.ModuleList()
     for _block in range(depth):
         attend, feed_forward = MultiHeadAttentionBlock(D, 4, 0.0), FeedForwardBlock(D, 64, 0.0)
@@ -207,7 +207,7 @@ for connection in CONNECTIONS:
 # %% [markdown]
 r"""
 Only pre-norm returns x. This is a good test of any implementation: with silent sublayers, a
-pre-norm stack must be the identity, exactly. The mistaken version normalises the stream at each
+pre-norm stack must be the identity, exactly. The mistaken version normalizes the stream at each
 sublayer, like post-norm, but lacks post-norm's norm of the *output*.
 
 ## And in training?
@@ -250,7 +250,7 @@ for connection in CONNECTIONS:
 # %% [markdown]
 r"""
 Pre-norm is ahead, without residual connections the loss has hardly moved, and the other two are
-between. More steps, a warm-up of the learning rate, and careful initialisation let post-norm catch
+between. More steps, a warm-up of the learning rate, and careful initialization let post-norm catch
 up: the paper trained six layers with it, with 4,000 warm-up steps. Xiong et al. (2020) explain why:
 near the output, post-norm has large gradients at the beginning, and the warm-up keeps the first
 steps small.

@@ -115,7 +115,7 @@ show_source("clearhead.blocks.encoder:Encoder.forward")
 # %% [markdown]
 r"""
 The `lambda` turns attention, which needs queries, keys, values and a mask, into a function of one
-argument for the residual connection. Its argument `y` is the *normalised* x. In self-attention y
+argument for the residual connection. Its argument `y` is the *normalized* x. In self-attention y
 serves as query, key and value.
 
 `trace` runs a block and records every operation with its axes. **Predict:** which of the tensors

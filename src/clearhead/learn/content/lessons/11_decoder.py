@@ -98,7 +98,7 @@ $$\text{Block}(x) = x'' + \text{FFN}(\text{Norm}_3(x''))$$
 
 The arguments of Attention are queries, keys, values and mask. The scores of cross-attention are
 (batch, h, tgt_len, src_len). Its output has one row per *query*, so the length of the target stays;
-source and target need not be equally long. The memory is not normalised here: it left the encoder
+source and target need not be equally long. The memory is not normalized here: it left the encoder
 through a norm.
 
 ## The source

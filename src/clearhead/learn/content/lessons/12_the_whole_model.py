@@ -94,7 +94,7 @@ the last one. In training all of them are used at once (chapter 13).
 
 ## The formula
 
-The model factorises the probability of a translation into one prediction per token:
+The model factorizes the probability of a translation into one prediction per token:
 
 $$P(y \mid x) = \prod_{i} P(y_i \mid y_{<i}, x), \qquad
 \log P(\cdot \mid y_{<i}, x) = \log\text{softmax}(h_i W + b)$$
@@ -252,9 +252,9 @@ show_exercises(12)
   8,000 tokens the loss can never fall below about 8.0, so training seems stuck. Log-probabilities
   are safe, because log-softmax of log-probabilities changes nothing. How to notice: print the
   smallest loss that a perfect prediction would give.
-- *A shared matrix with the wrong initialisation.* PyTorch initialises `nn.Embedding` with standard
+- *A shared matrix with the wrong initialization.* PyTorch initializes `nn.Embedding` with standard
   deviation 1. Used as the projection, such a matrix gives logits with standard deviation √512 ≈
-  23, and the first loss is far above ln(vocab). The remedy: initialise the matrix with N(0,
+  23, and the first loss is far above ln(vocab). The remedy: initialize the matrix with N(0,
   1/d_model), as tensor2tensor and this library do, and multiply by √d_model in the embedding only.
 - *The encoder layer by layer.* Decoder layer 3 does not read encoder layer 3. Every decoder layer
   reads the output of the whole encoder. How to notice: give the two stacks different depths.

@@ -141,7 +141,7 @@ print(f"certain, smoothing {s}: loss {loss:.3f}, plain loss {abs(nll):.3f}")
 
 # %% [markdown]
 """
-A first loss far above 8.987 points to a mistake in the initialisation (chapter 12). The smoothed
+A first loss far above 8.987 points to a mistake in the initialization (chapter 12). The smoothed
 loss of a perfect model is 1.224, not 0: compare smoothed losses only with smoothed losses of the
 same s and V. And certainty is punished: the model that gives each wrong token the probability 10⁻¹²
 has nearly the best possible plain loss and a worse smoothed one, 2.763. The smaller this

@@ -80,10 +80,10 @@ r"""
 ## The formula
 
 The score of a hypothesis is a sum, and hypotheses of different lengths are compared by a
-normalised score:
+normalized score:
 
 $$\text{score}(y) = \sum_{i=1}^{n} \log P(y_i \mid y_{<i}, x), \qquad
-\text{normalised}(y) = \frac{\text{score}(y)}{n^{\alpha}}$$
+\text{normalized}(y) = \frac{\text{score}(y)}{n^{\alpha}}$$
 
 | symbol | what it is |
 |---|---|
@@ -290,7 +290,7 @@ show_exercises(14)
 
 - Sutskever, Vinyals and Le 2014, *Sequence to Sequence Learning*, section 3.2: beam search for
   translation.
-- Wu et al. 2016, *Google's Neural Machine Translation System*, section 7: length normalisation.
+- Wu et al. 2016, *Google's Neural Machine Translation System*, section 7: length normalization.
 - Stahlberg and Byrne 2019, *On NMT Search Errors and Model Errors: Cat Got Your Tongue?*: the most
   probable translation of many sentences is the empty one.
 """

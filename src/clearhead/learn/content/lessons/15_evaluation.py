@@ -270,12 +270,12 @@ show_exercises(15)
 """
 ## Common mistakes
 
-- *Tokenised text is scored.* Output with spaces before the full stops was tokenised by the model's
-  own tools; sacreBLEU warns about it. Detokenise first, and score what a reader would see.
+- *Tokenized text is scored.* Output with spaces before the full stops was tokenized by the model's
+  own tools; sacreBLEU warns about it. Detokenize first, and score what a reader would see.
 - *BLEU without a signature.* Two papers' numbers may differ by several points for the same output.
   Quote the signature, or the numbers cannot be compared.
 - *The test set was in the training data.* Web corpora contain well-known test sets. How to notice:
-  count test sentences that occur in the training data, exactly and after normalisation.
+  count test sentences that occur in the training data, exactly and after normalization.
 - *A checkpoint chosen on the test set.* Choose on a development set, and use the test set once.
 - *One number for everything.* Sentences with negation, numbers or names can be wrong while BLEU
   rises. `clearhead evaluate` on the grammar reports exact matches for each phenomenon separately.

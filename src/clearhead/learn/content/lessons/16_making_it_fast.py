@@ -59,7 +59,7 @@ $$\text{operations} = 2\,n\,k\,m, \qquad \text{bytes} = b\,(n k + k m + n m), \q
 For one row (a single token) the weight matrix is read once and each weight is used once: 2
 operations for 4 bytes. With a hundred rows the same weights are used a hundred times. So there are
 two worlds: *one sentence at a time* is limited by memory, *a large batch* by arithmetic. An
-optimisation that helps in one may do nothing in the other.
+optimization that helps in one may do nothing in the other.
 """
 
 
@@ -186,13 +186,13 @@ for name, ours, theirs in zip(("hidden", "weight"), fused_gradients, gradients, 
 
 # %% [markdown]
 """
-This is the pattern for every optimisation in the library: the readable formula stays, the fast one
+This is the pattern for every optimization in the library: the readable formula stays, the fast one
 has the same signature, and a test compares outputs *and gradients*. A fast function without its
 slow twin cannot be checked.
 
 ## Experiment 3: eight bits for a weight
 
-Symmetric int8 quantisation stores integers from −127 to 127 and a scale: weight ≈ integer · scale.
+Symmetric int8 quantization stores integers from −127 to 127 and a scale: weight ≈ integer · scale.
 One scale can serve a whole matrix, or each row (each output of the layer) has its own. Our matrix
 is random, except that one row has weights twenty times as large, as happens in trained models.
 

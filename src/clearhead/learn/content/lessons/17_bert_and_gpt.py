@@ -71,7 +71,7 @@ blocks.
 
 ## The formulas
 
-Both minimise a cross-entropy (chapter 13) without any translation:
+Both minimize a cross-entropy (chapter 13) without any translation:
 
 $$L_{GPT} = -\sum_{t} \log P(x_t \mid x_1 \dots x_{t-1}), \qquad
 L_{BERT} = -\sum_{t \in M} \log P(x_t \mid \tilde{x})$$
@@ -260,7 +260,7 @@ for name, logits in filters.items():
 
 # %% [markdown]
 """
-A temperature of 0.5 squares the probabilities and renormalises them, so the distribution becomes
+A temperature of 0.5 squares the probabilities and renormalizes them, so the distribution becomes
 sharper; 2 takes their square root. top_k keeps a fixed number of tokens. top_p keeps the smallest
 set that reaches the given probability, here three tokens (0.5 + 0.25 is not enough), so it adapts:
 one token where the model is certain, hundreds where it is not.

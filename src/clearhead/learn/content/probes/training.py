@@ -1,4 +1,4 @@
-"""Probes of the loss, the schedule, quantisation and labels of language models."""
+"""Probes of the loss, the schedule, quantization and labels of language models."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Predict a normalised vector: the library computes the answers."""
+"""Predict a normalized vector: the library computes the answers."""
 
 import torch
 

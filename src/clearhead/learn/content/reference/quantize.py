@@ -1,4 +1,4 @@
-"""Symmetric int8 quantisation of a weight matrix, one scale for each row."""
+"""Symmetric int8 quantization of a weight matrix, one scale for each row."""
 
 import torch
 from torch import Tensor

@@ -7,8 +7,8 @@ mask_of_bert = "b"
 #    a) look-ahead   b) padding only   c) none at all
 mask_of_gpt = "a"
 # 3. A larger beam usually makes translations …
-#    a) longer   b) shorter, without length normalisation   c) more diverse
+#    a) longer   b) shorter, without length normalization   c) more diverse
 larger_beam = "b"
 # 4. BLEU is computed on …
-#    a) detokenised text, with a stated signature   b) token ids   c) lower-cased stems
+#    a) detokenized text, with a stated signature   b) token ids   c) lower-cased stems
 bleu_on = "a"

@@ -7,7 +7,7 @@ trained_at_once = "a"
 #    a) the matching encoder layer's output   b) the encoder's final output   c) the embeddings
 cross_attention_reads = "b"
 # 3. A pre-norm stack ends with a norm because …
-#    a) the softmax needs it   b) the sum is never normalised inside   c) dropout changes the scale
+#    a) the softmax needs it   b) the sum is never normalized inside   c) dropout changes the scale
 final_norm_because = "b"
 # 4. Should the EOS token count in the loss?
 #    a) yes, or the model never learns to stop   b) no, it is not a word   c) only in evaluation

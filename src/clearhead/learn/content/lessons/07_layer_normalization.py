@@ -12,7 +12,7 @@
 
 # %% [markdown]
 r"""
-# 7. Layer normalisation
+# 7. Layer normalization
 
 **The question.** In the paper's model, the longest path from a source token to a prediction leads
 through 29 sublayers: 12 in the encoder and 17 in the decoder, which it enters after the first
@@ -80,7 +80,7 @@ def draw_tokens() -> Figure:
     before, after = figure.subplots(1, 2, sharey=True)
     for axes, values, title in (
         (before, x, "input"),
-        (after, LayerNormalization(10)(x).detach(), "after layer normalisation"),
+        (after, LayerNormalization(10)(x).detach(), "after layer normalization"),
     ):
         for token, colour in enumerate((BLUE, ORANGE, GREEN)):
             bars = torch.arange(10) + 12 * token
@@ -168,19 +168,19 @@ become too large therefore receive smaller gradients, without any rule for it.
 ## Which axis?
 
 The mean runs over the features of one token. Two other choices have the right shape as well: over
-the positions of the sentence (`dim=-2`), and over the batch, as batch normalisation has it in image
+the positions of the sentence (`dim=-2`), and over the batch, as batch normalization has it in image
 models. Change one token of one sentence. **Predict:** the outputs of which other tokens change?
 """
 
 
 # %%
 def over_positions(x: Tensor) -> Tensor:
-    """Normalise each feature over the sentence: wrong for a Transformer."""
+    """Normalize each feature over the sentence: wrong for a Transformer."""
     return (x - x.mean(dim=-2, keepdim=True)) / x.std(dim=-2, keepdim=True)
 
 
 def batch_norm(x: Tensor) -> Tensor:
-    """Normalise each feature over all tokens of the batch."""
+    """Normalize each feature over all tokens of the batch."""
     return F.batch_norm(x.transpose(1, 2), None, None, training=True).transpose(1, 2)
 
 
@@ -200,7 +200,7 @@ r"""
 A 1 marks a token whose output changed. Over the features, it is the changed token alone. Over the
 positions, each token of the sentence changes: padding would influence the result, and in a decoder
 the future would. Over the batch, even another sentence changes; a translation would depend on the
-sentences that happen to be translated with it. With layer normalisation, a sentence gives the same
+sentences that happen to be translated with it. With layer normalization, a sentence gives the same
 result alone and in a batch, and causality is preserved.
 
 ## Two formulas with one name
@@ -244,7 +244,7 @@ r"""
 - **Parentheses.** `x - mean / (std + eps)` divides only the mean. *How to notice:* the output's
   standard deviation must be 1.
 - **Variance instead of standard deviation.** Invisible for inputs of deviation 1, which is what a
-  test with `torch.randn` has. *How to notice:* normalise 10x; the result must be that of x.
+  test with `torch.randn` has. *How to notice:* normalize 10x; the result must be that of x.
 - **α and bias as plain tensors.** A tensor that is not an `nn.Parameter` is neither trained nor
   saved. *How to notice:* `len(list(norm.parameters()))` must be 2.
 - **A norm converted to 16 bits.** Mean and variance of 512 numbers lose digits in bfloat16; torch's
