@@ -26,7 +26,7 @@ HINT = "Type a sentence and press Enter to translate it; press Ctrl-D to quit."
 
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="What to translate; without it, standard input."),
+    typer.Argument(metavar="TEXT", help="What to translate; without it, standard input."),
 ]
 Input = Annotated[
     Path | None,
