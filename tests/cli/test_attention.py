@@ -1,10 +1,12 @@
 """`clearhead attention`: a picture or a page of one sentence, or one clear line."""
 
+import logging
 from pathlib import Path
 
 import pytest
 
 from clearhead.cli.main import run
+from clearhead.explain.plots import Plot
 from tests.explain import tiny
 
 
@@ -30,6 +32,18 @@ def test_the_ending_decides_the_format(
     assert attention(model, tmp_path / name) == 0
     assert (tmp_path / name).read_bytes().startswith(begins)
     assert capsys.readouterr().out == f"{tmp_path / name}: {tiny.TARGET}\n"
+
+
+def test_a_warning_of_the_plot_is_marked_as_one(
+    model: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = logging.getLogger("clearhead.explain.plots.plot")
+    monkeypatch.setattr(Plot, "save", lambda plot, path: log.warning("the font lacks glyphs"))
+    assert attention(model, tmp_path / "a.png") == 0
+    assert capsys.readouterr().err == "clearhead: warning: the font lacks glyphs\n"
 
 
 def test_a_page_holds_all_kinds_and_saliency_beside_them(model: str, tmp_path: Path) -> None:
@@ -77,6 +91,7 @@ def test_options_choose_the_picture(
             ["--alignment"],
             "--alignment applies to plots; write a .svg, .png or .pdf, or omit it",
         ),
+        ("a.html", ["--kind", "encoder"], "--kind encoder applies to plots; write a .svg"),
         ("a.svg", ["--head", "1"], "--head 1 needs --layer; give both"),
         ("a.svg", ["--alignment", "--kind", "encoder"], "--alignment applies to cross-attention"),
         ("a.svg", ["--layer", "7"], "there is no layer 7; choose from 0 to 1"),

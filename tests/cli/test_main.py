@@ -1,12 +1,15 @@
 """Every ending of a command line: an exit code and at most one line, never a traceback."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -102,6 +105,32 @@ def test_help_names_every_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
         "evaluate": 1,
         "data": 1,
     }
+
+
+def every_verb(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield words
+    for name, child in getattr(command, "commands", {}).items():
+        yield from every_verb(child, (*words, name))
+
+
+@pytest.mark.parametrize("words", [*every_verb(typer.main.get_command(main.app))], ids=" ".join)
+def test_no_help_shows_a_type_of_python(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    usage = shown.partition("\n\n")[0]
+    assert not re.search(r"<(str|int|float|path|bool)\b|list\[", shown)
+    assert "[[" not in usage
+
+
+def test_a_help_names_a_directory_as_one_and_an_argument_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main.run(["translate", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Usage: clearhead translate [OPTIONS] [TEXT]...\n")
+    assert "  --model DIRECTORY  " in shown and "\n  TEXT  What to translate" in shown
 
 
 def test_no_verb_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -227,6 +227,14 @@ def test_own_blocks_translate_with_the_options_that_they_support(
     assert (tmp_path / "out").read_text(encoding="utf-8") == expected("Hello")
 
 
+def test_own_blocks_that_compute_the_same_are_reported_and_not_warned_of(
+    model: Path, block: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["translate", "--model", str(model), "--with", block, "Hello"]) == 0
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "mine.py" in line]
+    assert line.startswith("clearhead: ResidualConnection of ")
+
+
 @pytest.mark.parametrize(
     "option",
     [

@@ -89,6 +89,7 @@ def test_a_block_without_biases_says_what_it_leaves_out() -> None:
         (attention.SDPA_BLOCK.replace("self.o_proj(y", "self.missing(y"), "mine.py, line 19: Attr"),
         (attention.SDPA_BLOCK.replace("h: int, ", ""), "takes 3 positional arguments but 4"),
         ("def f(:", "mine.py, line 1: invalid syntax"),
+        ("import sys\nsys.exit(3)", "mine.py, line 2: the program called exit"),
         ("x = ____", "the blank ____ is not filled in"),
         ("class Other:\n    pass", "defines no class MultiHeadAttentionBlock; found Other"),
     ],
@@ -97,6 +98,12 @@ def test_a_block_that_cannot_be_used_is_one_line(text: str, message: str) -> Non
     with pytest.raises(UserError) as error:
         swap(model(), block_of(text, "mine.py", NAME))
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_block_that_is_named_twice_is_said_to_be() -> None:
+    one, block = model(), block_of(blocks.FUSED, "mine.py", NAME)
+    with pytest.raises(UserError, match=f"no {NAME}, or --with names it twice"):
+        compare(one, lambda: [], [block, block])
 
 
 def test_a_wrong_address_says_what_is_expected(tmp_path: Path) -> None:

@@ -80,3 +80,13 @@ def test_a_directory_with_nothing_but_a_pickle_is_refused_because_it_is_one(
         with pytest.raises(UserError, match=r"in a Python pickle .* never loaded") as caught:
             load(tmp_path)
         assert "\n" not in str(caught.value) and name in str(caught.value)
+
+
+def test_a_directory_for_ctranslate2_is_not_called_a_pickle(tmp_path: Path) -> None:
+    save(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.bin").write_bytes(b"\x06\x00\x00\x00\x0f\x00TransformerSpec")
+    for load in (Transformer.from_pretrained, NativeEngine.from_directory):
+        with pytest.raises(UserError, match="holds a model for CTranslate2") as caught:
+            load(tmp_path)
+        assert "pickle" not in str(caught.value) and "\n" not in str(caught.value)

@@ -87,7 +87,7 @@ def test_an_unknown_argument_of_pipeline_is_refused_with_the_accepted_ones(name:
 
 def test_a_model_of_torch_modules_is_refused_because_it_has_no_tokenizer() -> None:
     found = refused(lambda: pipeline("fill-mask", model=torch.nn.Linear(2, 3)))
-    assert "model is a Linear; expected a directory" in found
+    assert "model is of type Linear; expected a directory" in found
 
 
 @pytest.mark.parametrize("name", ["do_sample", "batch_size", "truncation"])

@@ -88,6 +88,13 @@ def test_a_residue_is_filled_in_too(tmp_path: Path) -> None:
     assert "<mask>KTWA" in [one["sequence"] for one in second]
 
 
+def test_lower_case_residues_are_residues(tmp_path: Path) -> None:
+    """In FASTA, lower case marks repeats; as unknown tokens they would be lost without a word."""
+    esm(tmp_path, "EsmForMaskedLM")
+    fill = pipeline("fill-mask", model=tmp_path)
+    assert fill("mkt<mask>Yiakq", targets=["w"]) == fill("MKT<mask>YIAKQ", targets=["W"])
+
+
 def test_a_text_without_a_mask_is_told_how_a_mask_is_written(tmp_path: Path) -> None:
     bert(tmp_path, "BertForMaskedLM")
     fill = pipeline("fill-mask", model=tmp_path)

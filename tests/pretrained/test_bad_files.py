@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.models import Bert, BertConfig, Esm, EsmConfig, Gpt, GptConfig
+from clearhead.models import Bert, BertConfig, Esm, EsmConfig, Gpt, GptConfig, build_transformer
 from clearhead.pretrained import from_pretrained, load, save_pretrained
 
 WORDS = "bert.embeddings.word_embeddings.weight"
@@ -203,3 +203,9 @@ def test_heads_that_no_architecture_has_are_refused(tmp_path: Path) -> None:
         save_pretrained(model, tmp_path)
     with pytest.raises(UserError, match="no head 'chat'; choose from pooler, masked_lm"):
         Bert(BertConfig(9, 8, 12, 1, 3, 5, heads=("chat",)))
+
+
+def test_a_translator_is_answered_with_the_method_that_saves_it(tmp_path: Path) -> None:
+    model = build_transformer(9, 9, 5, 5, d_model=12, N=1, h=3, d_ff=8)
+    with pytest.raises(UserError, match="save a translator with its own method save_pretrained"):
+        save_pretrained(model, tmp_path)

@@ -102,6 +102,12 @@ def test_moses_counts_texts_and_keeps_one_line_each() -> None:
     ]
 
 
+def test_a_bar_in_a_translation_adds_no_column_to_the_list_of_moses() -> None:
+    best = [Translation("a ||| b | c", -1.5, -0.5, True, ((5,),))]
+    (line,) = FORMATS["moses"](0, "a ||| b | c", best, NOTHING)
+    assert line.split(" ||| ")[1:3] == ["a &#124;&#124;&#124; b | c", "Score= -1.5000"]
+
+
 def test_jsonl_is_one_object_a_text_with_all_its_translations() -> None:
     (line,) = FORMATS["jsonl"](4, "Hi «.", BEST, ALL)
     assert "\n" not in line

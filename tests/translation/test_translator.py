@@ -99,13 +99,13 @@ def test_a_translation_that_hits_its_limit_is_warned_of(caplog: pytest.LogCaptur
     assert "'Hello'" in caplog.text
 
 
-def test_the_warning_of_a_limit_names_the_arguments_and_the_options(
+def test_the_warning_of_a_limit_names_the_arguments_and_the_command_that_has_the_options(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     translator().translate(["Hello", "Hello"], max_length=2)
     assert "2 of 2 sentences reached the length limit" in caplog.text
-    assert "max_length (--max-length)" in caplog.text
-    assert "no_repeat_ngram=4 (--no-repeat-ngram 4)" in caplog.text
+    assert "raise max_length, or set no_repeat_ngram=4" in caplog.text
+    assert "(`clearhead translate` has --max-length and --no-repeat-ngram)" in caplog.text
 
 
 def test_n_best_lists_are_ranked_and_their_scores_are_true() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clearhead.cli.options import Model, Target
-from clearhead.cli.streams import check_utf8
+from clearhead.cli.streams import check_utf8, warnings_on_stderr
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -60,10 +60,11 @@ def attention(
     translator = Translator.from_pretrained(model)
     pair = sentence_pair(translator, text, target)
     maps = attention_maps(translator, pair)
-    if output.suffix.lower() == ".html":
-        _page(translator, pair, maps, output)
-    else:
-        _plot(of_kind(maps, kind), layer, head, alignment).save(output)
+    with warnings_on_stderr(quiet=False):
+        if output.suffix.lower() == ".html":
+            _page(translator, pair, maps, output)
+        else:
+            _plot(of_kind(maps, kind), layer, head, alignment).save(output)
     print(f"{output}: {pair.translation.strip()}")
 
 
@@ -73,8 +74,9 @@ def _check(output: Path, kind: str, layer: int | None, head: int | None, alignme
         raise UserError(
             f"cannot write {output}: unknown file extension; give a name with .{', .'.join(KINDS)}"
         )
-    if output.suffix.lower() == ".html" and (layer is not None or alignment):
-        given = "--alignment" if alignment else f"--layer {layer}"
+    given = f"--layer {layer}" if layer is not None else f"--kind {kind}" if kind != "cross" else ""
+    if output.suffix.lower() == ".html" and (given or alignment):
+        given = "--alignment" if alignment else given
         raise UserError(f"{given} applies to plots; write a .svg, .png or .pdf, or omit it")
     if head is not None and layer is None:
         raise UserError(f"--head {head} needs --layer; give both")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AT_ONCE = 512  # texts
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="What to classify; without it, standard input."),
+    typer.Argument(metavar="TEXT", help="What to classify; without it, standard input."),
 ]
 Model = Annotated[
     str, typer.Option(help="Directory of a fine-tuned BERT or ESM-2 or of a run, or its name.")

@@ -9,7 +9,7 @@ from clearhead.cli import streams
 from clearhead.cli.options import Device, Engine, Precision, Quiet, Threads, Truncate
 
 Source = Annotated[
-    str, typer.Argument(metavar="[FILE]", help="Lines or FASTA, also .gz; - is standard input.")
+    str, typer.Argument(metavar="FILE", help="Lines or FASTA, also .gz; - is standard input.")
 ]
 Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its name on the hub.")]
 Output = Annotated[

@@ -12,7 +12,7 @@ from clearhead.errors import UserError
 
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="Texts with a mask; without TEXT, lines of stdin."),
+    typer.Argument(metavar="TEXT", help="Texts with a mask; without TEXT, lines of stdin."),
 ]
 Model = Annotated[str, typer.Option(help="Directory of a BERT or ESM-2, or its name on the hub.")]
 TopK = Annotated[int, typer.Option(help="Candidates for each mask, likeliest first.")]

@@ -15,7 +15,7 @@ HINT = "Type the beginning of a text and press Enter to continue it; press Ctrl-
 
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PROMPT]...", help="What to continue; without it, lines of stdin."),
+    typer.Argument(metavar="PROMPT", help="What to continue; without it, lines of stdin."),
 ]
 Model = Annotated[
     str, typer.Option(help="Directory of a GPT-2 or of a training run, or a name on the hub.")

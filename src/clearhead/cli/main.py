@@ -12,10 +12,11 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +45,9 @@ LONGEST = 1000  # characters of an error
 NO_COMMAND = re.compile(r"""(No such command (['"])(.*?)\2)(\. Did you mean .*)?""")
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in torch's errors
+# What the help shows in place of a Python type; an argument has only its own name.
+VALUES = {"int": "NUMBER", "float": "NUMBER", "str": "TEXT", "path": "PATH"}
+DIRECTORIES = ("model", "ensemble", "run_dir")
 # New objects between two garbage collections. Importing torch creates hundreds of thousands that
 # stay: collecting after every 700 of them, Python's default, takes a tenth of a command's start.
 COLLECT_AFTER = 20_000
@@ -134,10 +138,32 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run_verb(arguments: Sequence[str]) -> int:
     try:
-        code = app(list(arguments), prog_name="clearhead", standalone_mode=False)
+        code = _commands()(list(arguments), prog_name="clearhead", standalone_mode=False)
     except typer.TyperException as error:
         return _complain_about_usage(error, arguments)
     return code if isinstance(code, int) else 0
+
+
+def _commands() -> Any:
+    """The command with its verbs, whose help shows no types of Python."""
+    found: list[Any] = [typer.main.get_command(app)]
+    for command in found:
+        found += getattr(command, "commands", {}).values()
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                parameter.metavar = parameter.metavar or parameter.name.upper()
+            parameter.display_type_rich = partial(_value, parameter, parameter.display_type_rich)
+    return found[0]
+
+
+def _value(parameter: Any, typed: Callable[[Any], str | None], ctx: Any) -> str | None:
+    shown = typed(ctx) or ""
+    kind = re.sub(r"^<(list\[)?|\]?( range)?>$", "", shown).lower()  # <list[Path]>, <int range>
+    if kind not in VALUES:
+        return shown
+    if parameter.param_type_name == "argument":
+        return None
+    return "DIRECTORY" if parameter.name in DIRECTORIES else VALUES[kind]
 
 
 def _leave(error: BrokenPipeError | SystemExit) -> int:
@@ -190,7 +216,7 @@ def _complain(message: str) -> int:
 
 def _verb(arguments: Sequence[str]) -> str:
     """The command that these arguments begin with, for errors that carry none."""
-    path, command = "clearhead", typer.main.get_command(app)
+    path, command = "clearhead", _commands()
     for argument in arguments:
         if (found := getattr(command, "commands", {}).get(argument)) is None:
             break

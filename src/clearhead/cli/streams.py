@@ -197,7 +197,8 @@ def warnings_on_stderr(quiet: bool) -> Iterator[None]:
     `quiet` leaves errors only.
     """
     logger = logging.getLogger("clearhead")
-    for name in ("decoding.choice", "pretrained.marian", "translation.translator"):
+    informing = ("cli.translate", "decoding.choice", "pretrained.marian", "translation.translator")
+    for name in informing:
         logging.getLogger(f"clearhead.{name}").setLevel(logging.INFO)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())

@@ -19,7 +19,7 @@ LARGEST = 10**9
 Kind = Literal["table", "html", "json", "md"]
 
 Text = Annotated[
-    str | None, typer.Argument(metavar="[TEXT]", help="A sentence that a trained model translates.")
+    str | None, typer.Argument(metavar="TEXT", help="A sentence that a trained model translates.")
 ]
 Size = Annotated[str | None, typer.Option(help="Without TEXT: a preset, tiny, small, base or big.")]
 DModel = Annotated[int | None, typer.Option(min=2, help="Width of the model.")]

@@ -26,7 +26,7 @@ HINT = "Type a sentence and press Enter to translate it; press Ctrl-D to quit."
 
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="What to translate; without it, standard input."),
+    typer.Argument(metavar="TEXT", help="What to translate; without it, standard input."),
 ]
 Input = Annotated[
     Path | None,
@@ -177,7 +177,7 @@ def _with_blocks(
 
     expected, actual, swapped = compare(loaded, translate, mine)
     for one in swapped:
-        logger.warning("%s", one)
+        logger.log(logging.WARNING if one.note else logging.INFO, "%s", one)
     for right, own in zip(expected, actual, strict=True):
         both = own if own == right else f"your block: {own}\nclearhead:  {right}"
         yield f"{both}\n".encode("utf-8", "backslashreplace")

@@ -80,7 +80,7 @@ def block_of(text: str, filename: str, name: str) -> Block:
         raise UserError(f"{filename}, {blank}")
     try:
         names = vars(load_text(text, filename))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _in_words(error, filename) from error
     if not isinstance(names.get(name), type):
         found = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == "answer"]
@@ -97,7 +97,7 @@ def swap(model: Transformer, block: Block) -> Swapped:
     kind = getattr(blocks, block.name)
     places = [(path, m) for path, m in model.named_modules() if type(m) is kind]
     if not places:
-        raise UserError(f"this model has no {block.name}; leave it out of --with")
+        raise UserError(f"this model has no {block.name}, or --with names it twice; leave it out")
     try:
         original, inputs = places[0][1], _inputs(model, places[0][1])
         filled = _filled(block, original)
@@ -189,7 +189,7 @@ def compare(
         raise _in_words(error, mine[0].filename) from error
 
 
-def _in_words(error: Exception, filename: str) -> UserError:
+def _in_words(error: BaseException, filename: str) -> UserError:
     """The learner's error as one line, with its line in the file."""
     if isinstance(error, UserError):
         return error

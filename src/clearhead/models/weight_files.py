@@ -30,6 +30,7 @@ _FOREIGN = {
 }
 # Endings of pickled weights.
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+CTRANSLATE2 = "model.bin"  # with the same ending, but a format of its own
 UNSET_CHECKSUM = {"crc32": "00000000"}  # metadata of a file that `seal_checksum` completes
 NO_FLOATS = "has values of type {}; expected float32, float16 or bfloat16, without quantization"
 _START = '{"__metadata__":'
@@ -120,6 +121,11 @@ def refuse_pickles(directory: Path) -> None:
     pickles = [name for name in names if name.endswith(PICKLES)]
     if not pickles or any(name.endswith(".safetensors") for name in names):
         return
+    if pickles == [CTRANSLATE2] and not foreign(directory / CTRANSLATE2):
+        raise UserError(
+            f"{directory} holds a model for CTranslate2 ({CTRANSLATE2}), which is not read here; "
+            "give the directory that was exported"
+        )
     remedy = "write its tensors with safetensors.torch.save_file"
     if pickles[0].startswith("pytorch_model"):
         remedy = f"`clearhead convert {directory} --output NEW_DIRECTORY` reads tensors alone"

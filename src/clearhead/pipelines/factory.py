@@ -189,6 +189,6 @@ def _check_model(task: str, model: Any) -> None:
     is_translator = "translation" in task and hasattr(model, "translate_detailed")
     if not (model is None or isinstance(model, str | Path) or is_translator):
         raise UserError(
-            f"model is a {type(model).__name__}; expected a directory with the model and its "
+            f"model is of type {type(model).__name__}; expected a directory with the model and its "
             "tokenizer, or a name on the hub"
         )

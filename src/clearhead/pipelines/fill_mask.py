@@ -10,7 +10,7 @@ from clearhead.errors import UserError
 from clearhead.pipelines.engines import Ids, Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextModel, TextPipeline
-from clearhead.text.esm_alphabet import EsmAlphabet
+from clearhead.text.esm_alphabet import EsmAlphabet, upper_case
 from clearhead.text.inputs import texts_of
 
 Candidate = dict[str, Any]
@@ -54,14 +54,18 @@ class FillMaskPipeline(TextPipeline):
         """
         if type(top_k) is not int or top_k < 1:
             raise UserError(f"top_k={top_k!r} is not a number of candidates; give 1 or more")
-        texts = texts_of(inputs)
-        rows = self._rows(texts)
+        rows = self._rows(self._texts(inputs))
         chosen = self._token_ids(targets) if targets is not None else None
         scores = self.reader.read([Text(ids) for ids in rows], self._probabilities)
         answers = [
             self._answer(ids, found, top_k, chosen) for ids, found in zip(rows, scores, strict=True)
         ]
         return answers[0] if isinstance(inputs, str) else answers
+
+    def _texts(self, inputs: str | Sequence[str]) -> list[str]:
+        texts = texts_of(inputs)
+        is_protein = isinstance(self.reader.tokenizer, EsmAlphabet)
+        return [upper_case(text) for text in texts] if is_protein else texts
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
         positions = Positions(self.reader.model.config.seq_len, truncate=None)
@@ -125,7 +129,7 @@ class FillMaskPipeline(TextPipeline):
 
     def _token_ids(self, targets: Sequence[str]) -> list[int]:
         """Each target must be a single token."""
-        targets = texts_of(targets)
+        targets = self._texts(targets)
         if not targets:
             raise UserError("targets is empty; give words, or None for all tokens")
         special = set(self.reader.tokenizer.special_ids.values())

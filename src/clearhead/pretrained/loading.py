@@ -57,8 +57,8 @@ def family_of_config(config: object) -> Family:
         if type(config) is family.config:
             return family
     raise UserError(
-        f"a model with a {type(config).__name__} has no Hugging Face layout here; those that "
-        f"have are {', '.join(FAMILIES)}"
+        f"a model with a {type(config).__name__} has no Hugging Face layout here; give one of "
+        f"{', '.join(FAMILIES)}, or save a translator with its own method save_pretrained"
     )
 
 

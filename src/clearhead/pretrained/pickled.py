@@ -4,6 +4,7 @@ A pickle is a program; `weights_only` restricts it to tensors and plain containe
 convert` calls this module, since its user has chosen a pickle explicitly.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -56,10 +57,11 @@ def _read(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; copy the model again") from error
     except Exception as error:  # damaged or malicious files raise many types
-        reason = str(error).strip().split("\n")[0][:200]
+        named = re.search(r"GLOBAL (\S+)", str(error))  # torch's own text advises to run the code
+        reason = f": it names {named[1]}" if named else ", or is cut short"
         raise UserError(
-            f"{path} does not hold tensors alone, or is cut short ({reason}); nothing was run or "
-            "written: get the model as safetensors"
+            f"{path} does not hold tensors alone{reason}; nothing was run or written: get the "
+            "model as safetensors"
         ) from error
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()

@@ -13,6 +13,11 @@ from clearhead.text.word_labels import Place
 SPECIAL_TOKENS = {"cls": "<cls>", "pad": "<pad>", "eos": "<eos>", "unk": "<unk>", "mask": "<mask>"}
 
 
+def upper_case(text: str) -> str:
+    """The residues in upper case, as FASTA is read; names such as ``<mask>`` as they stand."""
+    return re.sub(r"<\w+>|[a-z]+", lambda m: m[0] if m[0][0] == "<" else m[0].upper(), text)
+
+
 class EsmAlphabet:
     """Proteins to ids, between <cls> and <eos>, and back; a text may contain ``<mask>``.
 

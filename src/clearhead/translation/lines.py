@@ -104,7 +104,7 @@ def as_moses(number: int, source: str, best: list[Translation], shown: Shown) ->
     columns: `||| 0-0 1-2 ||| low score`.
     """
     return [
-        f"{number} ||| {_one_line(t.text)} ||| Score= {t.score:.4f} ||| {t.normalized:.4f}"
+        f"{number} ||| {_column(t.text)} ||| Score= {t.score:.4f} ||| {t.normalized:.4f}"
         + (f" ||| {pharaoh(t)}" if shown.alignments else "")
         + (f" ||| {'; '.join(t.doubt or ())}" if shown.doubt else "")
         for t in best
@@ -142,8 +142,9 @@ def _entry(translation: Translation, shown: Shown) -> dict[str, object]:
     return entry
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split("\n"))
+def _column(text: str) -> str:
+    """One line, and the separator of columns escaped as Moses does."""
+    return " ".join(text.split("\n")).replace("|||", "&#124;&#124;&#124;")
 
 
 Format = Callable[[int, str, list[Translation], Shown], list[str]]

@@ -189,8 +189,8 @@ def warn_of_limits(
         start, end = cut[0].span
         logger.warning(
             "%d of %s reached the length limit before the EOS token, the first is %r; such a "
-            "translation is incomplete or repetitive: raise max_length (--max-length), or set "
-            "no_repeat_ngram=4 (--no-repeat-ngram 4)",
+            "translation is incomplete or repetitive: raise max_length, or set no_repeat_ngram=4 "
+            "(`clearhead translate` has --max-length and --no-repeat-ngram)",
             len(cut),
             counted(len(sources), "sentence"),
             texts[cut[0].text][start : min(end, start + 60)],

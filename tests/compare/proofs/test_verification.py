@@ -31,8 +31,10 @@ def test_the_text_shows_differences_bounds_and_the_number_of_failures() -> None:
     text = show(verified(GOOD, BAD), "text")
     assert "met    float64   2.0e-12   3.0e-13  ≤ 1.0e-10 ours = theirs" in text
     assert "MISSED float32   4.0e-03         —  ≤ 1.0e-05 mine = yours (two differ)" in text
-    assert "keras left out" in text and "1 of 2 are MISSED on this machine" in text
-    assert "all 1 proofs hold" in show(verified(GOOD), "text")
+    assert "keras left out" in text and "MISSED: 1 of 2 proofs on this machine" in text
+    assert "all 2 proofs hold on" in show(verified(GOOD, GOOD), "text")
+    assert "\nthe proof holds on" in show(verified(GOOD), "text")
+    assert "MISSED: 1 of 1 proof on" in show(verified(BAD), "text")
 
 
 def test_columns_are_aligned_with_their_heads() -> None:

@@ -16,7 +16,7 @@ import torch
 from clearhead.compare.proofs.proof import Deviation, Proof
 from clearhead.compare.results import as_json
 from clearhead.compare.timing import EXTRA, Progress, describe_machine, is_installed, skipped
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 
 ALL, SEED = "all", 20170612
 EXPORT = 'pip install "clearhead[export]"'
@@ -252,7 +252,7 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
 def _summary(found: Verification) -> str:
     count = len(found.results)
     seconds = sum(result.seconds for result in found.results)
-    met = (
-        f"all {count} proofs hold" if not found.missed else f"{found.missed} of {count} are MISSED"
-    )
+    met = "the proof holds" if count == 1 else f"all {count} proofs hold"
+    if found.missed:
+        met = f"MISSED: {found.missed} of {counted(count, 'proof')}"
     return f"{met} on this machine ({seconds:.0f} s)"
