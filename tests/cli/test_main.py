@@ -218,3 +218,28 @@ def test_messages_do_not_go_to_standard_output_where_standard_error_is_closed() 
     command = f"{shlex.quote(sys.executable)} -m clearhead translate --input nowhere 2>&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["translate", "-i", "in.tsv"],
+        ["generate", "--model", "m", "-i", "in.tsv"],
+        ["embed", "--model", "m", "in.tsv"],
+        ["bio", "dna", "predict", "m", "in.tsv"],
+        ["bio", "protein", "embed", "m", "in.tsv"],
+        ["bio", "cells", "benchmark", "in.tsv"],
+    ],
+)
+def test_no_command_replaces_the_file_that_it_reads(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.tsv").write_text("Hello.\n", encoding="utf-8")
+    assert main.run([*command, "-o", str(tmp_path / "in.tsv")]) != 0
+    _, err = capsys.readouterr()
+    assert "it is the input; give another file with --output" in err and err.count("\n") == 1
+    assert (tmp_path / "in.tsv").read_text(encoding="utf-8") == "Hello.\n"

@@ -167,11 +167,11 @@ def test_poolings_are_what_their_names_say(tmp_path: Path) -> None:
         pooled("max")
 
 
-def test_normalised_vectors_have_length_one(tmp_path: Path) -> None:
+def test_normalized_vectors_have_length_one(tmp_path: Path) -> None:
     bert(tmp_path, "BertModel")
-    found = Embedder.from_pretrained(tmp_path, normalise=True).encode(TEXTS)
+    found = Embedder.from_pretrained(tmp_path, normalize=True).encode(TEXTS)
     assert np.abs(np.linalg.norm(found, axis=1) - 1).max() <= 1e-6
-    assert np.array_equal(embedding.normalised(np.zeros((2, 3), np.float32)), np.zeros((2, 3)))
+    assert np.array_equal(embedding.normalized(np.zeros((2, 3), np.float32)), np.zeros((2, 3)))
 
 
 def test_results_come_before_the_input_ends_and_in_its_order(
@@ -238,7 +238,7 @@ def test_int8_is_the_native_engines_and_near_float32(tmp_path: Path) -> None:
         Embedder.from_pretrained(tmp_path, precision="int8", engine="readable")
     texts = ["a man reads", "a book"]
     short, full = (
-        Embedder.from_pretrained(tmp_path, precision=precision, normalise=True).encode(texts)
+        Embedder.from_pretrained(tmp_path, precision=precision, normalize=True).encode(texts)
         for precision in ("int8", "float32")
     )
     assert ((short * full).sum(axis=1) > 0.98).all()

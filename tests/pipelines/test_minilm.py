@@ -16,7 +16,7 @@ LONG = " ".join(TEXTS * 3)  # they cut it at 256 tokens
 
 def test_pooling_length_and_limit_are_what_its_files_say() -> None:
     embedder = Embedder.from_pretrained(Path(minilm.MODEL_DIR))
-    assert (embedder.settings.pooling, embedder.settings.normalise, embedder.limit) == (
+    assert (embedder.settings.pooling, embedder.settings.normalize, embedder.limit) == (
         "mean", True, 256
     )  # fmt: skip
 

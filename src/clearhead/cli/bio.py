@@ -29,7 +29,7 @@ def mutations(
     ] = None,
 ) -> None:
     """Score every substitution of the first protein by masked marginals, without labels."""
-    check_output(output)
+    check_output(output, data)
     from clearhead.biology.protein import RESIDUES, masked_marginals, score_of, table
     from clearhead.explain.plots.biology import draw_mutations
 
@@ -78,7 +78,7 @@ def delete(
 
     Writes 1 - cosine of the cell's vectors before and after; 0 means no effect.
     """
-    check_output(output)
+    check_output(output, data)
     from clearhead.biology.cells import deletion_shifts
 
     predictor, records = actions.open_both(model, data, "cells", "")
@@ -182,7 +182,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         quiet: Quiet = False,
     ) -> None:
         """Write one row per {record}: the probability of every class, a number, or labels."""
-        check_output(output)
+        check_output(output, data)
         if record and explain is None:
             raise UserError("--record names the record that --explain draws; give --explain FILE")
         if output is not None and explain is not None:
@@ -203,7 +203,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         quiet: Quiet = False,
     ) -> None:
         """Write a vector per {record}: the mean of its hidden states, special tokens left out."""
-        check_output(output, ".npz", ".tsv", ".csv")
+        check_output(output, data, ".npz", ".tsv", ".csv")
         with warnings_on_stderr(quiet):
             actions.embed((model, data, domain, sequence_column), output)
 
@@ -225,7 +225,7 @@ def _add_benchmark(app: typer.Typer, domain: str) -> None:
         changes: actions.Changes = None,
     ) -> None:
         """Compare the Transformer with baselines on the same folds; the best is marked with *."""
-        check_output(output)
+        check_output(output, data)
         columns = sequence_column, label_column, split_column
         values = actions.values(domain, {"model.path": model}, changes)
         plan = folds, seeds, similarity, tuple(only or ())

@@ -29,9 +29,11 @@ Pooling = Annotated[
         "first token; none: every token; auto: the model's setting, or mean."
     ),
 ]
-Normalise = Annotated[
+Normalize = Annotated[
     bool | None,
     typer.Option(
+        "--normalize/--no-normalize",
+        "--normalise/--no-normalise",
         help="Scale every vector to length 1.",
         show_default="the model's setting with --pooling auto, else off",
     ),
@@ -44,7 +46,7 @@ def embed(
     output: Output = None,
     format: Format = "auto",
     pooling: Pooling = "auto",
-    normalise: Normalise = None,
+    normalize: Normalize = None,
     truncate: Truncate = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -54,14 +56,14 @@ def embed(
 ) -> None:
     """Compute a vector for each line of text or FASTA record, as npz or TSV, in order."""
     streams.check_file(file)
-    streams.check_output(output, ".npz", ".tsv")
+    streams.check_output(output, file, ".npz", ".tsv")
     from clearhead.pipelines.embedding import Embedder
     from clearhead.pipelines.embedding_files import writer_for
 
     with streams.warnings_on_stderr(quiet):
         chosen = None if pooling == "auto" else pooling
         embedder = Embedder.from_pretrained(
-            model, device, threads, precision, chosen, normalise, truncate, engine
+            model, device, threads, precision, chosen, normalize, truncate, engine
         )
         pooled = embedder.settings.pooling != "none"
         write = writer_for(output, pooled, embedder.reader.tokenizer.piece)

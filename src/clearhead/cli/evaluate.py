@@ -26,11 +26,11 @@ Against = Annotated[
     Path | None, typer.Option(help="Another system's hypotheses, for a paired bootstrap.")
 ]
 Papers = Annotated[
-    bool, typer.Option("--as-papers", help="Also BLEU lower-cased and Moses-tokenised.")
+    bool, typer.Option("--as-papers", help="Also BLEU lower-cased and Moses-tokenized.")
 ]
 Tokenized = Annotated[
     Path | None,
-    typer.Option("--tokenized-references", help="References for --as-papers, already tokenised."),
+    typer.Option("--tokenized-references", help="References for --as-papers, already tokenized."),
 ]
 Output = Annotated[
     Path | None,

@@ -80,7 +80,7 @@ def generate(
 ) -> None:
     """Continue PROMPT or lines of a file or stdin; a blank line starts a text without a prompt."""
     check_texts(prompt, input, "PROMPT")
-    check_output(output)
+    check_output(output, input)
     for name, value in (("--samples", samples), ("--batch-size", batch_size)):
         if value < 1:
             raise UserError(f"{name} {value} is not a number of texts; give 1 or more")

@@ -226,7 +226,7 @@ def grade(
 def dev_check(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or subjects.")] = None,
 ) -> None:
-    """Check that unsolved exercises fail, solutions pass, and known mistakes are recognised."""
+    """Check that unsolved exercises fail, solutions pass, and known mistakes are recognized."""
     from clearhead.learn.dev import check_course
 
     problems, lines = check_course(names or [])

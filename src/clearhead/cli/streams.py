@@ -148,10 +148,18 @@ def only_file(output: Path | None) -> Path | None:
     return output
 
 
-def check_output(output: Path | None, *endings: str) -> None:
-    """Refuse a directory, and other than these endings, before torch is imported."""
+def check_output(output: Path | None, source: Path | str | None, *endings: str) -> None:
+    """Refuse a directory, the source itself, and other endings, before torch is imported."""
     if output and output.is_dir():
         raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
+    if (
+        output
+        and source
+        and output.is_file()
+        and os.path.isfile(source)
+        and output.samefile(source)
+    ):
+        raise UserError(f"cannot write {output}: it is the input; give another file with --output")
     if output and endings and output.suffix.lower() not in endings and not is_special(output):
         names = " or ".join([", ".join(endings[:-1]), endings[-1]])
         raise UserError(f"cannot write {output}: unknown file extension; give a name with {names}")

@@ -106,7 +106,7 @@ def _check(
 
 
 def _format(format: Kind | None, output: Path | None) -> Kind:
-    check_output(output)
+    check_output(output, None)
     if format or output is None:
         return format or "table"
     if output.suffix.lower() not in _BY_SUFFIX:

@@ -109,7 +109,7 @@ def translate(
 ) -> None:
     """Translate English into French, or the languages of --model; blank lines stay blank."""
     check_texts(text, input)
-    check_output(output)
+    check_output(output, input)
     if alignment_layer is not None and not alignments:
         raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
     if with_blocks:

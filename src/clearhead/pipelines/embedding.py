@@ -1,7 +1,7 @@
 """Embeddings of texts, as a stream: sorted by length within a window, returned in order.
 
 Feature extraction and sentence similarity behind the interface of `transformers` are at the end.
-Pooling and normalisation follow the directory of a model of sentence-transformers.
+Pooling and normalization follow the directory of a model of sentence-transformers.
 """
 
 import json
@@ -36,28 +36,28 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class SentenceSettings:
-    """Pooling, normalisation to length 1, and the maximum length of a text."""
+    """Pooling, normalization to length 1, and the maximum length of a text."""
 
     pooling: Pooling = "mean"
-    normalise: bool = False
+    normalize: bool = False
     limit: int | None = None
 
     @classmethod
     def of(cls, directory: Path) -> "SentenceSettings":
-        """From its files; by default the mean without normalisation.
+        """From its files; by default the mean without normalization.
 
         Raises:
             UserError: the directory requires a module or pooling that is not supported.
         """
         if not (directory / MODULES).is_file():
             return cls()
-        found = {"pooling": "mean", "normalise": False}
+        found = {"pooling": "mean", "normalize": False}
         for module in _modules(directory / MODULES):
             kind = str(module.get("type")).rsplit(".", 1)[-1]
             if kind == "Pooling":
                 found["pooling"] = _pooling(directory / str(module.get("path")) / "config.json")
             elif kind == "Normalize":
-                found["normalise"] = True
+                found["normalize"] = True
             elif kind != "Transformer":
                 raise UserError(
                     f"{directory / MODULES} lists the module {kind!r}, which is not supported "
@@ -140,11 +140,11 @@ class Embedder:
         threads: int | None = None,
         precision: AnyPrecision = "float32",
         pooling: Pooling | None = None,
-        normalise: bool | None = None,
+        normalize: bool | None = None,
         truncate: bool = False,
         engine: EngineName = "auto",
     ) -> Self:
-        """From a directory or a name; by default with the directory's pooling and normalisation.
+        """From a directory or a name; by default with the directory's pooling and normalization.
 
         Raises:
             UserError: as `TextModel.from_pretrained`, or the pooling is unknown.
@@ -152,7 +152,7 @@ class Embedder:
         directory = directory_of(model)
         own = SentenceSettings() if pooling else SentenceSettings.of(directory)
         settings = SentenceSettings(
-            pooling or own.pooling, own.normalise if normalise is None else normalise, own.limit
+            pooling or own.pooling, own.normalize if normalize is None else normalize, own.limit
         )
         return cls(
             TextModel.from_pretrained(directory, device, threads, precision, engine),
@@ -203,10 +203,10 @@ class Embedder:
     def _embed(self, window: list[tuple[Named, list[int]]]) -> Iterator[Embedded]:
         found = self.reader.read([Text(ids) for _, ids in window], POOLINGS[self.settings.pooling])
         for (named, ids), vectors in zip(window, found, strict=True):
-            yield Embedded(named, ids, normalised(vectors) if self.settings.normalise else vectors)
+            yield Embedded(named, ids, normalized(vectors) if self.settings.normalize else vectors)
 
 
-def normalised(vectors: Floats) -> Floats:
+def normalized(vectors: Floats) -> Floats:
     """(..., d_model), scaled to length 1; zeros remain zeros."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Floats = vectors / np.maximum(lengths, 1e-12)
@@ -243,7 +243,7 @@ class FeatureExtractionPipeline(ModelPipeline):
     For one vector per text, as an array, use `Embedder`.
     """
 
-    loader = staticmethod(partial(Embedder.from_pretrained, pooling="none", normalise=False))
+    loader = staticmethod(partial(Embedder.from_pretrained, pooling="none", normalize=False))
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -276,5 +276,5 @@ class SentenceSimilarityPipeline(ModelPipeline):
     def __call__(self, source_sentence: str, sentences: str | Sequence[str]) -> list[float]:
         """The cosine of `source_sentence` with each of the others."""
         texts = [source_sentence, *texts_of(sentences)]
-        first, *others = normalised(self.embedder.encode(texts))
+        first, *others = normalized(self.embedder.encode(texts))
         return [float(first @ other) for other in others]
