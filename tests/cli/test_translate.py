@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
+from clearhead.decoding.engine import DecodingOptions, alignment_layer_of
 from tests.cli.messages import ENGINE, without_engine
 from tests.translation.tiny import save, translator
 
@@ -113,7 +114,14 @@ def test_jsonl_counts_lines_and_carries_what_was_asked(clearhead: Run) -> None:
     assert [r["id"] for r in records] == [0, 1, 2]
     assert [r["source"] for r in records] == ["Hello world", "", "the cat"]
     assert all(r["translations"][0]["score"] <= 0 for r in records)
-    assert all("alignment" in r["translations"][0] for r in records)
+    ours = translator()
+    layer = alignment_layer_of(ours.engine.config.decoder_layers)
+    (best,) = ours.translate_detailed(["Hello world"], DecodingOptions(1, max_length=5), layer)[0]
+    assert best.alignment is not None
+    assert records[0]["translations"][0]["alignment"] == " ".join(
+        f"{s}-{t}" for s, t in best.alignment
+    )
+    assert records[1]["translations"][0]["alignment"] == ""
 
 
 def test_doubtful_lines_are_marked_and_blank_ones_stay_blank(clearhead: Run) -> None:

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from clearhead import Translator
 from clearhead.data.grammar import SPLITS, GrammarPair, word_spans, words
+from clearhead.decoding.engine import alignment_layer_of
 from clearhead.errors import UserError
 from clearhead.evaluation import alignment_error
 from clearhead.evaluation.alignment_error import (
@@ -17,6 +19,7 @@ from clearhead.evaluation.alignment_error import (
     words_of_tokens,
 )
 from clearhead.models import Transformer
+from clearhead.text import Tokenizer
 from tests.evaluation.tiny import HEADS, LAYERS, model, pairs, tokenizer
 
 TEXTS = st.one_of(st.text(max_size=30), st.text("ab' ?!-é\u202f«\u0301", max_size=20))
@@ -76,6 +79,14 @@ def test_errors_of_a_model_are_between_the_floor_and_1() -> None:
         errors = [error for layer in found.heads[rows] for error in layer] + found.layers[rows]
         assert len(errors) == LAYERS * (HEADS + 1)
         assert all(found.floor - 1e-6 <= error <= 1 for error in errors)
+
+
+def test_the_layer_of_links_is_the_one_with_the_smallest_error_of_the_shipped_translator() -> None:
+    shipped = Translator.from_pretrained(engine="readable")
+    assert isinstance(shipped.model, Transformer) and isinstance(shipped.tokenizer, Tokenizer)
+    found = alignment_error.alignment_errors(shipped.model, shipped.tokenizer, pairs(count=60))
+    errors = found.layers["output"]
+    assert errors.index(min(errors)) == alignment_layer_of(len(errors))
 
 
 def test_errors_do_not_depend_on_the_batch_size() -> None:

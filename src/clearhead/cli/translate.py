@@ -57,7 +57,10 @@ Alignments = Annotated[
     bool, typer.Option("--alignments", help="Add word links such as 0-0 1-2, from attention.")
 ]
 AlignmentLayer = Annotated[
-    int | None, typer.Option(help="Decoder layer of --alignments.", show_default="the last but one")
+    int | None,
+    typer.Option(
+        help="Decoder layer of --alignments.", show_default="the last of two, else the last but one"
+    ),
 ]
 NoRepeat = Annotated[int, typer.Option(help="Never repeat an n-gram of this size; 0: allow.")]
 MaxLength = Annotated[

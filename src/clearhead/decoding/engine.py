@@ -196,6 +196,14 @@ def check_layer(layer: int, layers: int) -> None:
         )
 
 
+def alignment_layer_of(layers: int) -> int:
+    """The decoder layer for word alignment: the last of two, of more the last but one.
+
+    `clearhead evaluate --data grammar:test:500` measures the error of every layer.
+    """
+    return layers - (1 if layers <= 2 else 2)
+
+
 def lists_of_ids(texts: Sequence[Sequence[int]]) -> list[list[int]]:
     """Lists, arrays or tensors of ids as lists; all else is a `UserError`."""
     try:

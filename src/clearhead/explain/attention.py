@@ -11,6 +11,7 @@ from torch import Tensor
 
 from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.decoding import DecodingOptions, decode
+from clearhead.decoding.engine import alignment_layer_of
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.explain.capture import Captured, capture
@@ -89,8 +90,8 @@ class AttentionMap:
 
     @property
     def alignment_layer(self) -> int:
-        """The layer whose cross-attention aligns best: the last of two, else the second to last."""
-        return len(self.layers) - (1 if len(self.layers) <= 2 else 2)
+        """The layer whose cross-attention aligns words best."""
+        return alignment_layer_of(len(self.layers))
 
     def layer(self, layer: int) -> NDArray[np.float32]:
         """The weights (h, query, key) of a layer; a negative index counts from the end."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import IO, cast
 
 from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
-from clearhead.decoding import DecodingOptions
+from clearhead.decoding.engine import DecodingOptions, alignment_layer_of
 from clearhead.errors import UserError
 from clearhead.translation.result import BLANK, Translation
 from clearhead.translation.sources import FENCE
@@ -182,7 +182,7 @@ class Writer:
         self.translator, self.options = translator, options
         self.format, self.shown = FORMATS[format], shown or Shown()
         if alignment_layer is None:
-            alignment_layer = max(-2, -translator.engine.config.decoder_layers)
+            alignment_layer = alignment_layer_of(translator.engine.config.decoder_layers)
         self.layer = alignment_layer if self.shown.alignments else None
         self.number, self.fences = 0, Fences()
 

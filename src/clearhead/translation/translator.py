@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from clearhead.decoding.choice import AnyPrecision, EngineName, Request
-from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
+from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, alignment_layer_of
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.models.weight_files import SHIPPED
 from clearhead.text import BothLanguages
@@ -170,7 +170,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """The n_best translations of every text, best first, with scores.
 
-        With `alignment_layer` (say -2, the last but one) each carries its word
+        With `alignment_layer` (say -1, the last one) each carries its word
         alignment from that decoder layer; see `clearhead.translation.result`.
         With `mark_doubt` each carries the reasons to doubt it; see `clearhead.translation.doubt`.
         """
@@ -198,7 +198,7 @@ class Translator:
         if mark_doubt:
             blank, pieces = self._marked(blank, plain, pieces)
         if marked:
-            layer = -1 if self.engine.config.decoder_layers <= 2 else -2
+            layer = alignment_layer_of(self.engine.config.decoder_layers)
             restore = MarkupRestorer(self.tokenizer, layer, self._attention)
             pieces = restore(marked, sources, pieces)
         return [
