@@ -106,7 +106,7 @@ def test_a_choice_that_does_not_exist_is_one_plain_line(
 ) -> None:
     assert main.run(["verify", "pytorch"]) == 2
     err = capsys.readouterr().err
-    assert "Invalid value for 'peer': 'pytorch' is not one of 'torch', 'fast'" in err
+    assert "Invalid value for 'PEER': 'pytorch' is not one of 'torch', 'fast'" in err
 
 
 def test_an_option_that_is_in_no_table_gets_no_answer() -> None:
