@@ -28,6 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 SEPARATOR = "__"  # STUDENT__EXERCISE.py, for submissions in one folder
 NAMES = f"STUDENT/EXERCISE.py or STUDENT{SEPARATOR}EXERCISE.py"
+NOT_DONE = "not done"
 SHOWN = 10  # files that are not graded
 ANSWERS = (".py", ".md")
 FORMATS = (*ANSWERS, ".ipynb", ".zip", ".7z", ".rar", ".tar", ".gz", ".tgz")
@@ -175,7 +176,7 @@ def _report(one: Submission, grader: Grader) -> Report:
     except (OSError, UserError) as error:
         return Report(one.exercise.name, error=str(error))
     if one.text == "":
-        return Report(one.exercise.name, error="not done")
+        return Report(one.exercise.name, error=NOT_DONE)
     return check_text(one.exercise, text, grader)
 
 
@@ -204,13 +205,18 @@ def _plain(value: object) -> object:
 
 
 def summary(graded: Sequence[Graded]) -> str:
-    """For each exercise the share that passed, then the mistakes by frequency."""
+    """The exercises that are not done; for each other the share that passed, and the mistakes."""
     by_exercise: dict[str, list[Report]] = {}
     for one in graded:
         by_exercise.setdefault(one.report.exercise, []).append(one.report)
     students = len({one.submission.student for one in graded})
     lines = [f"{counted(len(graded), 'submission')} of {counted(students, 'student')}"]
+    nobody = [n for n, reports in by_exercise.items() if {r.error for r in reports} == {NOT_DONE}]
+    if nobody:
+        lines.append(f"\nnot done: {', '.join(nobody)}")
     for name, reports in by_exercise.items():
+        if name in nobody:
+            continue
         right = sum(report.passed for report in reports)
         lines.append(f"\n{name}: {right} of {len(reports)} passed")
         counts = Counter(mistake for r in reports for mistake in r.mistakes)
