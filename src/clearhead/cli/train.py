@@ -76,8 +76,6 @@ def train(
     from clearhead.training.recipe_file import built_in_recipes, explain_recipe, load_recipe
 
     short = {"data.train": data, "run.steps": steps, "run.device": device}
-    # JSON is YAML too, and keeps a file called 1:30 a string.
-    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value is not None]
     if recipe and (Path(recipe) / "config.yaml").is_file():
         command = f"clearhead train --resume --run-dir {shlex.quote(recipe)}"
         raise UserError(f"{recipe} is the directory of a run; to continue it: {command}")
@@ -90,11 +88,22 @@ def train(
         )
     else:
         name = recipe
-    resolved = load_recipe(name, [*given, *(changes or [])])
+    resolved = load_recipe(name, _all_changes(short, changes or []))
     if show_config:
         print(explain_recipe(resolved), end="")
         return
     _run(resolved, run_dir or Path("runs") / Path(name).stem, resume)
+
+
+def _all_changes(short: dict[str, Any], changes: list[str]) -> list[str]:
+    """Those of --set after those of the short options; none of both may change one key."""
+    short = {key: value for key, value in short.items() if value is not None}
+    for change in changes:
+        if (key := change.partition("=")[0].strip()) in short:
+            option = {"data.train": "--data"}.get(key, f"--{key.removeprefix('run.')}")
+            raise UserError(f"{option} and --set {change} change the same value; give one of them")
+    # JSON is YAML too, and keeps a file called 1:30 a string.
+    return [*(f"{key}={json.dumps(value)}" for key, value in short.items()), *changes]
 
 
 def _existing(run_dir: Path | None) -> Path:
