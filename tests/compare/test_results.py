@@ -91,7 +91,7 @@ def test_the_table_marks_missed_targets() -> None:
 
 def test_the_table_contains_machine_setting_and_remarks() -> None:
     table = as_markdown(RESULTS)
-    assert table.startswith("`clearhead bench x`: a pool\n\nMachine: A chip, 2 cores, 1 threads, ")
+    assert table.startswith("`clearhead bench x`: a pool\n\nMachine: A chip, 2 cores, 1 thread, ")
     assert table.endswith("\n- x\n")
 
 

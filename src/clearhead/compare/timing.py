@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import torch
 
 from clearhead.decoding.precision import use_threads
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 
 Progress = Callable[[str], None]
 
@@ -141,7 +141,7 @@ class Machine:
     def __str__(self) -> str:
         accelerator = f", {self.accelerator}" if self.accelerator else ""
         return (
-            f"{self.processor}, {self.cores} cores, {self.threads} threads, "
+            f"{self.processor}, {counted(self.cores, 'core')}, {counted(self.threads, 'thread')}, "
             f"{', '.join(self.abilities) or 'no AVX'}{accelerator}; "
             f"torch {self.torch}, Python {self.python}; load {self.load:.1f} at the start"
         )
