@@ -73,11 +73,7 @@ class Predictor:
         return map(_row, self.predict(records))
 
     def predict(self, records: Iterable[Record]) -> Iterator[Prediction]:
-        """One prediction a record, in order; memory holds some thousand records.
-
-        Raises:
-            UserError: at once, before the first record is read: the model has no labels.
-        """
+        """One prediction a record, in order, streamed; refuses a model without labels at once."""
         if self.config.head == "masked":
             raise UserError("this model fills in masked tokens; train one on labels first")
         every, domain = iter(records), self.config.domain

@@ -14,6 +14,7 @@ a word by its role ("that" begins a relative clause, connects two clauses or poi
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -110,7 +111,7 @@ def _conll(path: str | Path) -> Iterator[LabelledWords]:
     words: list[str] = []
     tags: list[str | None] = []
     start, width = 1, 0
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(chain(read_lines(path), [""]), start=1):
         if is_blank(line) or line.startswith("-DOCSTART-"):
             if words:
                 yield LabelledWords(f"{path}, line {start}", words, tags)
@@ -130,8 +131,6 @@ def _conll(path: str | Path) -> Iterator[LabelledWords]:
         start = start if words else number
         words.append(cells[0].strip())
         tags.append(cells[-1].strip())
-    if words:
-        yield LabelledWords(f"{path}, line {start}", words, tags)
 
 
 def _from_row(row: Row, names: Columns) -> LabelledWords:
