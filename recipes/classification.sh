@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fine-tuning: a small BERT, pre-trained on sentences, learns to classify them.
 #
-#   recipes/classification.sh [OPTIONS OF clearhead train classification ...]
+#   recipes/classification.sh [--set KEY=VALUE ...]
 #
 # Machine: two CPU cores, a few minutes. Nothing is downloaded: the built-in grammar generates the
 # sentences from trees, so their labels are known: the construction of a sentence (object, copula,

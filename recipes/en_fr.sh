@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Train a translator like the one in the package: the same architecture and data, from scratch.
 #
-#   recipes/en_fr.sh DIRECTORY [OPTIONS OF clearhead train ...]
+#   recipes/en_fr.sh DIRECTORY [--set KEY=VALUE ...]
 #
 # DIRECTORY contains train.tsv, dev.tsv and test.tsv with one pair per line: English TAB
 # French. For the translator in the package these are everyday sentences of Tatoeba as

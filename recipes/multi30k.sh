@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Multi30k, English to French, text only: three seeds, scored in two ways.
 #
-#   recipes/multi30k.sh DIRECTORY [OPTIONS OF clearhead train ...]
+#   recipes/multi30k.sh DIRECTORY [--set KEY=VALUE ...]
 #
 # DIRECTORY contains train, val and test_2016_flickr, each as .en and .fr: captions of
 # photographs. `clearhead data get multi30k` downloads them to data/multi30k. The models are

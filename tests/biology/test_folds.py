@@ -120,3 +120,9 @@ def test_the_best_of_each_column_is_marked() -> None:
     assert list(table_of(lines)) == [
         "model\taccuracy", "one\t0.5000 ± 0.1000", "two\t0.7500 ± 0.0000 *",
     ]  # fmt: skip
+
+
+def test_means_that_are_printed_alike_are_both_the_best() -> None:
+    means = {"one": 0.1 + 0.2, "two": 0.3, "three": 0.2}  # the first is 0.30000000000000004
+    lines = [Line(name, {"accuracy": (mean, 0.0)}) for name, mean in means.items()]
+    assert [line.endswith(" *") for line in table_of(lines)] == [False, True, True, False]

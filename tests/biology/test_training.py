@@ -248,6 +248,8 @@ def test_an_encoder_is_pretrained_and_fine_tuned(tmp_path: Path) -> None:
     assert '"accuracy"' in scores
     vectors = dict(Predictor.from_pretrained(encoder, "dna").vectors(read_records(genome)))
     assert vectors["chromosome"].shape == (16,)
+    with pytest.raises(UserError, match="fills in masked tokens"):  # before a header is written
+        Predictor.from_pretrained(encoder, "dna").rows(read_records(genome))
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, {"path": str(encoder)}, {"steps": 4}))
     assert predictor.config.encoder.motif == 9

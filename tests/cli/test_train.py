@@ -62,6 +62,21 @@ def test_show_config_prints_yaml_that_reads_as_the_same_recipe(
     assert set(yaml.safe_load(text)) == {"task", "data", "vocabulary", "model", "optimizer", "run"}
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "change"),
+    [
+        ("--data", "a.txt", "data.train=b.txt"),
+        ("--steps", "2", "run.steps=5"),
+        ("--device", "cpu", "run.device = cuda"),
+    ],
+)
+def test_an_option_and_a_change_of_the_same_value_are_refused(
+    option: str, value: str, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = complaint(["train", "causal", option, value, "--set", change], capsys)
+    assert f"{option} and --set {change} change the same value" in told
+
+
 @pytest.mark.parametrize("recipe", built_in_recipes())
 def test_show_config_explains_each_key_on_the_line_above(
     recipe: str, capsys: pytest.CaptureFixture[str]

@@ -56,5 +56,12 @@ def test_equal_texts_stay_on_one_side_even_where_their_labels_differ() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 1.0])
 def test_a_share_that_leaves_no_example_on_a_side_is_refused(share: float) -> None:
-    with pytest.raises(UserError, match="leaves no example on one side"):
+    with pytest.raises(UserError, match="leaves none on one side"):
         split_off(texts("abab"), share, 1)
+
+
+def test_a_split_is_refused_for_the_number_of_different_texts_of_a_label() -> None:
+    with pytest.raises(UserError, match="the most frequent label has 1 different text;"):
+        split_off(texts("abcdefghi"), 0.1, 1)
+    with pytest.raises(UserError, match="the most frequent label has 2 different texts;"):
+        split_off(texts("aab" * 30, "xyz" * 30), 0.1, 1)

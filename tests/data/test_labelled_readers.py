@@ -60,6 +60,8 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.conll", "Tom N\nruns\n", r"line 2: 'runs' is not a word and its label"),
+        ("a.conll", "Tom N\n\n# id 7\nAnn N\n", r"line 3: 3 columns, and 2 in the lines"),
+        ("a.conll", "# id = 7\nTom N\n", r"line 2: 2 columns, and 4 in the lines"),
         ("a.conll", "\n\n", r"holds no labelled example"),
         (
             "a.tsv",
@@ -67,6 +69,8 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
             r"line 2: 'words' has 3 elements and 'tags' 2; expected one",
         ),
         ("a.tsv", "sequence\ttags\nMKV\tHH\n", r"no column 'words' among sequence, tags"),
+        ("a.csv", "text,label\nx,y\n", r"--set data\.words=NAME --set data\.tags=NAME;"),
+        ("a.csv", "words,tags\nTom runs,N V\n", r"'words' holds a text with spaces, .*\.conll"),
         ("a.tsv", "words\ttags\nMKV\t\n", r"line 2: 'tags' holds nothing, expected a list"),
         (
             "a.jsonl",

@@ -69,7 +69,7 @@ def test_a_column_in_other_letters_is_named_and_a_file_without_header_is_explain
     ("name", "content", "message"),
     [
         ("a.csv", "text,label\none,two,x\n", r"line 2: 3 columns where the header names 2"),
-        ("a.tsv", "text\tlabel\none\n", r"line 2: 1 columns where the header names 2"),
+        ("a.tsv", "text\tlabel\none\n", r"line 2: 1 column where the header names 2"),
         ("a.csv", "text,text\none,x\n", r"line 1: the header 'text', 'text' does not name"),
         ("a.csv", "text,\none,x\n", r"line 1: the header 'text', '' does not name"),
         ("a.csv", ",A,B\nc1,0,2\n", r"line 1: .*; save a matrix of cells by genes as \.h5ad"),

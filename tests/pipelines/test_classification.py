@@ -71,10 +71,10 @@ def test_a_long_text_is_refused_or_cut_aloud(
     bert(tmp_path, MODEL)
     long = "cat " * 60
     reader = TextModel.from_pretrained(tmp_path)
-    with pytest.raises(UserError, match=r"input '1' has \d+ tokens.*this model reads 48"):
+    with pytest.raises(UserError, match=r"input 'cat cat .*' has \d+ tokens.*model reads 48"):
         TextClassificationPipeline(reader)(["ok", long])
     expected = TextClassificationPipeline(reader, truncate=True)(["ok", long])
-    assert "1 of 2 texts were cut to 48 tokens; the first is '1'" in caplog.text
+    assert "1 of 2 texts were cut to 48 tokens; the first is 'cat cat " in caplog.text
     assert TextClassificationPipeline(reader)(["ok", long], truncation=True) == expected
     pair = {"text": "cat", "text_pair": long}
     caplog.clear()

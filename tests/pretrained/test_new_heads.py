@@ -127,9 +127,9 @@ def marian() -> nn.Module:
 @pytest.mark.parametrize(
     ("model", "answer", "labels", "message"),
     [
-        (marian, "sequence", LABELS, "a marian model has no head for this here .*bert, esm"),
+        (marian, "sequence", LABELS, "no SequenceClassification head for a marian .*bert, esm"),
         (lambda: Gpt.from_config(GptConfig(33, 40, 12, 1, 3, 20)), "sequence", LABELS,
-         "a gpt2 model has no head .*give one of bert, esm"),
+         "head for a gpt2 model; give one of bert, esm"),
         (lambda: Bert.from_config(BertConfig(33, 40, 12, 1, 3, 20)), "token", ["one"],
          r"1 label \(one\): there is nothing to classify"),
         (lambda: Bert.from_config(BertConfig(33, 40, 12, 1, 3, 20)), "token", ["a", "b", "a"],

@@ -54,6 +54,7 @@ def test_overrides_come_last_and_have_yaml_values(tmp_path: Path) -> None:
         ("run.precision=fp8", r"run\.precision = 'fp8': .*'bf16'"),
         ("optimizer.schedule=linear", r"'cosine'"),
         ("model.dropout=1", r"less than 1"),
+        ("optimizer.betas=0.9", r"betas = 0\.9: input should be a list, as in \[a, b\]"),
         ("run.steps=[1", r"not YAML"),
     ],
 )

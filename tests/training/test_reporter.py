@@ -211,6 +211,17 @@ def test_numbers_have_no_perplexity(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "Perplexity" in drawn(monkeypatch, tmp_path / "curves.png", BLEU)
 
 
+def test_a_single_training_record_is_a_visible_point(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    for records in (TRAIN[:1], TRAIN[:2]):
+        draw_curves(records, tmp_path / "curves.png", BLEU)
+    one, two = (figure.axes[0].lines[0].get_marker() for figure in figures)
+    assert (one, two) == ("o", "None")
+
+
 @pytest.mark.parametrize("numbers", [False, True])
 def test_steps_are_labelled_at_whole_numbers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, numbers: bool

@@ -224,13 +224,13 @@ def _scores(truth: NDArray[Any], found: Floats, labels: list[str]) -> Scores:
 
 
 def table_of(lines: Sequence[Line]) -> Iterator[str]:
-    """A line a model, the scores as mean ± standard deviation; the best mean is marked."""
+    """A line a model, the scores as mean ± standard deviation; the best are marked."""
     keys = list(lines[0].scores)
     yield "model\t" + "\t".join(keys)
-    best = {key: max(line.scores[key][0] for line in lines) for key in keys}
+    best = {key: max(round(line.scores[key][0], 4) for line in lines) for key in keys}
     for line in lines:
         cells = [
-            f"{mean:.4f} ± {deviation:.4f}{' *' if mean == best[key] else ''}"
+            f"{mean:.4f} ± {deviation:.4f}{' *' if round(mean, 4) == best[key] else ''}"
             for key, (mean, deviation) in line.scores.items()
         ]
         yield "\t".join([line.model, *cells])

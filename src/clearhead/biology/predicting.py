@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
@@ -70,20 +70,15 @@ class Predictor:
 
     def rows(self, records: Iterable[Record]) -> Iterator[list[str]]:
         """One row a record; positions' probabilities are those of the labels given."""
-        for found in self.predict(records):
-            if found.chances.ndim == 2:
-                sure = ",".join(f"{chance:.3f}" for chance in found.chances.max(axis=1))
-                yield [found.name, found.label, sure]
-            else:
-                yield [found.name, found.label, *(f"{chance:.4f}" for chance in found.chances)]
+        return map(_row, self.predict(records))
 
     def predict(self, records: Iterable[Record]) -> Iterator[Prediction]:
-        """One prediction a record, in order; memory holds some thousand records."""
+        """One prediction a record, in order, streamed; refuses a model without labels at once."""
         if self.config.head == "masked":
             raise UserError("this model fills in masked tokens; train one on labels first")
-        every = iter(records)
-        while chunk := [checked(r, self.config.domain) for r in islice(every, AT_ONCE)]:
-            yield from self._predict(chunk)
+        every, domain = iter(records), self.config.domain
+        chunks = iter(lambda: [checked(record, domain) for record in islice(every, AT_ONCE)], [])
+        return chain.from_iterable(map(self._predict, chunks))
 
     def _predict(self, records: list[Record]) -> Iterator[Prediction]:
         every = self.scores(records)
@@ -179,3 +174,9 @@ class Predictor:
         pooling = POOLINGS["inner" if before and after else "mean"]
         vectors = self._readers[id(model)].read([Text(row) for row in ids], pooling)
         return [vector.astype(np.float64) for vector in vectors]
+
+
+def _row(found: Prediction) -> list[str]:
+    if found.chances.ndim == 2:
+        return [found.name, found.label, ",".join(f"{x:.3f}" for x in found.chances.max(axis=1))]
+    return [found.name, found.label, *(f"{chance:.4f}" for chance in found.chances)]

@@ -16,6 +16,8 @@ from clearhead.errors import UserError
 if TYPE_CHECKING:
     from clearhead.training.recipe import Recipe
 
+SHORT = {"data.train": "--data", "run.steps": "--steps", "run.device": "--device"}
+
 
 class TrainCommand(GivenOnce):
     """Lists the built-in recipes below the options; reads them only for the help."""
@@ -75,9 +77,7 @@ def train(
     """Train a translator or a language model, or fine-tune a model."""
     from clearhead.training.recipe_file import built_in_recipes, explain_recipe, load_recipe
 
-    short = {"data.train": data, "run.steps": steps, "run.device": device}
-    # JSON is YAML too, and keeps a file called 1:30 a string.
-    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value is not None]
+    short = dict(zip(SHORT, (data, steps, device), strict=True))
     if recipe and (Path(recipe) / "config.yaml").is_file():
         command = f"clearhead train --resume --run-dir {shlex.quote(recipe)}"
         raise UserError(f"{recipe} is the directory of a run; to continue it: {command}")
@@ -90,11 +90,23 @@ def train(
         )
     else:
         name = recipe
-    resolved = load_recipe(name, [*given, *(changes or [])])
+    resolved = load_recipe(name, _all_changes(short, changes or []))
     if show_config:
         print(explain_recipe(resolved), end="")
         return
     _run(resolved, run_dir or Path("runs") / Path(name).stem, resume)
+
+
+def _all_changes(short: dict[str, Any], changes: list[str]) -> list[str]:
+    """Those of --set after those of the short options; none of both may change one key."""
+    short = {key: value for key, value in short.items() if value is not None}
+    for change in changes:
+        if (key := change.partition("=")[0].strip()) in short:
+            raise UserError(
+                f"{SHORT[key]} and --set {change} change the same value; give one of them"
+            )
+    # JSON is YAML too, and keeps a file called 1:30 a string.
+    return [*(f"{key}={json.dumps(value)}" for key, value in short.items()), *changes]
 
 
 def _existing(run_dir: Path | None) -> Path:

@@ -22,7 +22,7 @@ from clearhead.compare import timing
 from clearhead.compare.results import Benchmark, Comparison, distinct
 from clearhead.compare.workloads import BenchmarkModel, Ids, first_token
 from clearhead.decoding import DecodingOptions, decode
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.explain.plots.plot import Plot
 from clearhead.fast import accelerate
 from clearhead.models import Transformer, TransformerConfig
@@ -165,7 +165,8 @@ def length_benchmark(
         for length in lengths
     ]
     found = timing.measure(candidates, rounds, 1, progress=progress)
-    return Benchmark(f"Long translations, {rows} rows, greedy, float32", "tokens/s", found)
+    title = f"Long translations, {counted(rows, 'row')}, greedy, float32"
+    return Benchmark(title, "tokens/s", found)
 
 
 def lengths_to(longest: int) -> list[int]:

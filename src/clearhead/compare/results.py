@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clearhead.compare.timing import Machine, Measurement, Measurements, Summary, ratio, summarize
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.files import atomic_write
 
 FORMAT_VERSION = 2
@@ -131,7 +131,7 @@ def _lines(results: Results) -> Iterator[str]:
 def _benchmark_lines(benchmark: Benchmark) -> Iterator[str]:
     rounds = len(next(iter(benchmark.measurements.values())))
     yield f"\n### {benchmark.title}\n"
-    yield f"| median of {rounds} rounds (range) | ms | {benchmark.unit} | |"
+    yield f"| median of {counted(rounds, 'round')} (range) | ms | {benchmark.unit} | |"
     yield "|---|---|---|---|"
     for name, own in benchmark.measurements.items():
         milliseconds = _with_range(summarize([1e3 * one.seconds for one in own]))

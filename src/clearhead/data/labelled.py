@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from clearhead.data.ordering import Permutation
-from clearhead.errors import UserError, listed
+from clearhead.errors import UserError, counted, listed
 
 
 class LabelledText(NamedTuple):
@@ -116,7 +116,8 @@ def split_off(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item
         aside.update(index for group in chosen.tolist() for index in same[group])
     if not 0 < len(aside) < len(items):
         raise UserError(
-            f"data.dev_share={share} of {len(items)} examples leaves no example on one side; "
+            f"data.dev_share={share} of each label's texts leaves none on one side, and the most "
+            f"frequent label has {counted(max(map(len, groups.values())), 'different text')}; "
             "give more data, another share, or a file of its own as data.dev"
         )
     kept = [item for index, item in enumerate(items) if index not in aside]

@@ -14,6 +14,7 @@ a word by its role ("that" begins a relative clause, connects two clauses or poi
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -23,7 +24,7 @@ from clearhead.data.labelled import LabelledText, LabelledWords
 from clearhead.data.lines import read_lines
 from clearhead.data.pairs import is_blank
 from clearhead.data.table import KINDS, Row, column, kind_of, read_table, text_of
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 
 PREFIX = "grammar:"
 CONLL = (".conll", ".bio", ".iob", ".txt")
@@ -109,8 +110,8 @@ def read_labelled_words(path: str | Path, columns: Columns | None = None) -> lis
 def _conll(path: str | Path) -> Iterator[LabelledWords]:
     words: list[str] = []
     tags: list[str | None] = []
-    start = 1
-    for number, line in enumerate(read_lines(path), start=1):
+    start, width = 1, 0
+    for number, line in enumerate(chain(read_lines(path), [""]), start=1):
         if is_blank(line) or line.startswith("-DOCSTART-"):
             if words:
                 yield LabelledWords(f"{path}, line {start}", words, tags)
@@ -122,11 +123,14 @@ def _conll(path: str | Path) -> Iterator[LabelledWords]:
                 f"{path}, line {number}: {line!r} is not a word and its label; expected two "
                 "columns, and a blank line after each sentence"
             )
+        if len(cells) != (width := width or len(cells)):
+            raise UserError(
+                f"{path}, line {number}: {counted(len(cells), 'column')}, and {width} in the lines "
+                "before; expected the same number in each line; remove comments, or repair the line"
+            )
         start = start if words else number
         words.append(cells[0].strip())
         tags.append(cells[-1].strip())
-    if words:
-        yield LabelledWords(f"{path}, line {start}", words, tags)
 
 
 def _from_row(row: Row, names: Columns) -> LabelledWords:
@@ -141,11 +145,16 @@ def _from_row(row: Row, names: Columns) -> LabelledWords:
 
 
 def _values(row: Row, name: str) -> list[Any]:
-    value = column(row, name)
+    value = column(row, name, ("words", "tags"))
     if not isinstance(value, str | list) or not value:
         kind = "nothing" if value in (None, "", []) else f"a value of type {type(value).__name__}"
         raise UserError(
             f"{row.place}: {name!r} holds {kind}, expected a list, or a string of letters"
+        )
+    if isinstance(value, str) and len(value.split()) > 1:
+        raise UserError(
+            f"{row.place}: {name!r} holds a text with spaces, expected one letter for each label; "
+            "write words as a list in .jsonl, or one a line in .conll"
         )
     return list(value)
 

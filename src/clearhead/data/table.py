@@ -3,13 +3,13 @@
 import csv
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from clearhead.data.lines import read_lines
 from clearhead.data.pairs import is_blank, parse_json
-from clearhead.errors import UserError, listed
+from clearhead.errors import UserError, counted, listed
 
 KINDS = (".csv", ".tsv", ".jsonl")
 
@@ -46,16 +46,17 @@ def read_table(path: str | Path) -> Iterator[Row]:
     return _objects(path) if kind == ".jsonl" else _lines(path, kind)
 
 
-def column(row: Row, name: str) -> Any:
-    """The value of a column in a row, or a UserError with the columns that exist."""
+def column(row: Row, name: str, keys: Sequence[str] = ("text", "label")) -> Any:
+    """The value of a column, or a UserError with those that exist and the keys that name them."""
     if name not in row.values:
         lower = {str(known).lower(): known for known in row.values}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" (did you mean {lower[near[0]]!r}?)" if near else ""
+        given = " ".join(f"--set data.{key}=NAME" for key in keys)
         raise UserError(
             f"{row.header}: there is no column {name!r} among {listed([*map(str, row.values)])}"
-            f"{hint}; name the columns, as in --set data.text=NAME --set data.label=NAME; a CSV "
-            "or TSV file begins with a line of their names"
+            f"{hint}; name the columns, as in {given}; a CSV or TSV file begins with a line of "
+            "their names"
         )
     return row.values[name]
 
@@ -93,7 +94,7 @@ def _lines(path: str | Path, kind: str) -> Iterator[Row]:
                 continue
             if len(cells) != len(names):
                 raise UserError(
-                    f"{place}: {len(cells)} columns where the header names {len(names)} "
+                    f"{place}: {counted(len(cells), 'column')} where the header names {len(names)} "
                     f"({listed(names)}); repair or remove the line"
                 )
             yield Row(place, dict(zip(names, cells, strict=True)), header)

@@ -73,7 +73,7 @@ class TextClassificationPipeline(TextPipeline):
         """All labels of every text, most likely first."""
         texts = _texts_and_pairs(inputs)
         positions = Positions(self.reader.model.config.seq_len, self.truncate or truncate)
-        rows = [self._row(text, str(n), positions) for n, text in enumerate(texts)]
+        rows = [self._row(text, positions) for text in texts]
         scores = self.reader.read(rows, lambda _, hidden: list(self.scores(self.head(hidden))))
         positions.warn()
         return [
@@ -94,17 +94,17 @@ class TextClassificationPipeline(TextPipeline):
             return torch.sigmoid(logits)
         return logits.softmax(dim=-1)
 
-    def _row(self, text: str | Pair, name: str, positions: Positions) -> Text:
+    def _row(self, text: str | Pair, positions: Positions) -> Text:
         tokenizer = self.reader.tokenizer
         if not isinstance(text, Mapping):
-            return Text(positions.fit(tokenizer.encode(text), name))
+            return Text(positions.fit(tokenizer.encode(text), text[:40]))
         if not isinstance(tokenizer, FastTokenizer) or set(text) != {"text", "text_pair"}:
             raise UserError(
                 f"a pair of texts is {{'text': …, 'text_pair': …}} for a BERT; got the keys "
                 f"{', '.join(text)} for a {type(self.reader.model).__name__}"
             )
         ids, segments = tokenizer.encode_pair(text["text"], text["text_pair"])
-        return Text(positions.fit(ids, name), positions.same_part(segments))
+        return Text(positions.fit(ids, text["text"][:40]), positions.same_part(segments))
 
 
 def _texts_and_pairs(inputs: Any) -> list[str | Pair]:
@@ -163,8 +163,8 @@ class TokenClassificationPipeline(TextPipeline):
         tokenizer = cast(EsmAlphabet | FastTokenizer, self.reader.tokenizer)
         positions = Positions(self.reader.model.config.seq_len, self.truncate or truncation)
         placed = [
-            (positions.fit(ids, str(n)), positions.same_part(places))
-            for n, (ids, places) in enumerate(map(tokenizer.encode_places, texts))
+            (positions.fit(ids, text[:40]), positions.same_part(places))
+            for text, (ids, places) in zip(texts, map(tokenizer.encode_places, texts), strict=True)
         ]
         scores = self.reader.read([Text(ids) for ids, _ in placed], self._scores)
         positions.warn()

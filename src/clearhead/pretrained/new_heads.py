@@ -74,7 +74,7 @@ def _architecture(family: Family, answer: Answer) -> str:
             if any(name.endswith(CLASSES[answer]) for name in other.architectures)
         ]
         raise UserError(
-            f"a {family.model_type} model has no head for this here ({CLASSES[answer][3:]}); "
+            f"clearhead has no {CLASSES[answer][3:]} head for a {family.model_type} model; "
             f"give one of {', '.join(able)}"
         )
     return fitting[0]

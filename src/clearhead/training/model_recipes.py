@@ -149,7 +149,7 @@ class LanguageModel(Section):
     )
     seq_len: int = Field(128, gt=2, description="number of positions: the longest text, in tokens")
     path: str | None = Field(
-        None, description="model to continue training: a directory or a name on the hub"
+        None, description="model to train on, sizes included: a directory or a name on the hub"
     )
 
 

@@ -264,7 +264,8 @@ def _explain(error: ValidationError, kind: type[Recipe]) -> str:
     if first["type"] != "extra_forbidden":
         given = repr(first["input"])
         given = given if len(given) <= MAX_SHOWN else f"{given[:MAX_SHOWN]}…"
-        message = first["msg"].removeprefix("Value error, ")
+        message = first["msg"].replace("a valid tuple", "a list, as in [a, b]")
+        message = message.removeprefix("Value error, ")
         unquoted = first["type"] == "string_type" and isinstance(first["input"], bool | int | float)
         hint = "; write it in quotes" if unquoted else ""
         return f"{path} = {given}: {message[:1].lower()}{message[1:]}{hint}"

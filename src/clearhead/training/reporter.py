@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from clearhead.files import atomic_write
 from clearhead.training.console import STEPS, ProgressBar, on_terminal
 from clearhead.training.metrics import (
@@ -109,8 +109,8 @@ class Reporter:
         p = self.progress
         skipped = f", {p.skipped} steps skipped" if p.skipped else ""
         log.info(
-            "done: %d steps in %s%s, best from step %d, peak memory %s",
-            p.step,
+            "done: %s in %s%s, best from step %d, peak memory %s",
+            counted(p.step, "step"),
             clock(p.seconds),
             skipped,
             p.best_step,
@@ -226,7 +226,8 @@ def _panel(
         chosen = [r for r in records if r["kind"] == kind and r.get(key) is not None]
         if chosen:
             steps, values = [r["step"] for r in chosen], [r[key] for r in chosen]
-            axes.plot(steps, values, label=f"{LABELS[kind]}: {values[-1]:.4g}", **styles[kind])
+            style = ({"marker": "o"} if len(steps) == 1 else {}) | styles[kind]  # no line has one
+            axes.plot(steps, values, label=f"{LABELS[kind]}: {values[-1]:.4g}", **style)
     axes.set_title(title)
     quiet_grid(axes)
     if axes.lines:

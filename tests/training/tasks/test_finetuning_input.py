@@ -150,7 +150,7 @@ def bad(folder: Path, fault: str) -> dict[str, Any]:
         ("one label", r"one\.tsv: the only label is 'good'; there is nothing to distinguish"),
         ("no model", r"nothing to fine-tune; name a BERT or ESM-2: --set model\.path="),
         ("lost model", r"nowhere"),
-        ("other family", r"a gpt2 model has no head for this here .* give one of bert, esm"),
+        ("other family", r"no SequenceClassification head for a gpt2 model; give one of bert, esm"),
         ("projection", r"no projection 'query' to adapt; choose from w_q, w_k, w_v, w_o"),
         ("rank", r"rank=17 is not possible for a matrix of 16 by 16; give one from 1 to 16"),
         (

@@ -13,7 +13,8 @@ from clearhead.data.corpus import Texts
 from clearhead.data.token_stream import PackedCorpus
 from clearhead.errors import UserError
 from clearhead.files import forget_checksum
-from clearhead.pretrained import load
+from clearhead.models import Bert, BertConfig
+from clearhead.pretrained import load, save_pretrained
 from clearhead.training import console
 from clearhead.training.metrics import read_metrics
 from clearhead.training.recipe_file import build_recipe
@@ -123,6 +124,17 @@ def test_a_model_of_the_other_kind_is_one_line(tmp_path: Path) -> None:
     first.checkpoints.save_last()
     recipe = tiny_language("masked", tmp_path, model={"path": str(first.run.last)})
     with pytest.raises(UserError, match="holds a Gpt, and task=masked trains a Bert"):
+        start(recipe, tmp_path / "more")
+
+
+def test_a_model_without_the_head_for_masked_words_is_one_line(tmp_path: Path) -> None:
+    whole = start(tiny_language("masked", tmp_path), tmp_path / "run")
+    whole.trainer.step()
+    whole.checkpoints.save_last()
+    bert = Bert.from_config(BertConfig(vocab_size=330, d_model=16, h=2, heads=("pooler",)))
+    save_pretrained(bert, whole.run.last)  # beside its tokenizer
+    recipe = tiny_language("masked", tmp_path, model={"path": str(whole.run.last)})
+    with pytest.raises(UserError, match="last has no head for masked words, only pooler; give"):
         start(recipe, tmp_path / "more")
 
 

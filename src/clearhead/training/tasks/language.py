@@ -55,7 +55,7 @@ class LanguageTask(ABC):
     def __init__(self, recipe: LanguageRecipe, run: RunDirectory, settings: DeviceSettings) -> None:
         self.token_loss = settings.engine.token_loss
         self.tokenizer = prepare_tokenizer(recipe, run, self.tokenizer_format)
-        self.model = self._prepare_model(recipe, run)
+        self.model = self.prepare_model(recipe, run)
         self.length = min(recipe.model.seq_len, self.model.config.seq_len)
         self.prepare_dev(prepare_dev(recipe, run))  # first: its errors are cheap to repair
         if not (run.data / "meta.json").exists():  # encoded once for a run and its resumptions
@@ -121,7 +121,7 @@ class LanguageTask(ABC):
     def summary(self) -> str:
         """The size of the corpus and of the vocabulary."""
 
-    def _prepare_model(self, recipe: LanguageRecipe, run: RunDirectory) -> Any:
+    def prepare_model(self, recipe: LanguageRecipe, run: RunDirectory) -> Any:
         """A new model, or that of `model.path`; on a resumption its copy in `last`."""
         if not recipe.model.path:
             config: Any = self._new_config(recipe)

@@ -21,6 +21,7 @@ from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.learning import learn_wordpiece
 from clearhead.training.model_recipes import LanguageRecipe, LanguageRun
 from clearhead.training.objective import Ids, Losses, TokenLoss, fused_cross_entropy
+from clearhead.training.run_directory import RunDirectory
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
 
@@ -123,6 +124,16 @@ class Masked(LanguageTask):
         initial_std = 0.02 * (768 / recipe.model.d_model) ** 0.5
         pad_id = self.tokenizer.special_ids["pad"]
         return {"pad_id": pad_id, "heads": ("masked_lm",), "initial_std": initial_std}
+
+    def prepare_model(self, recipe: LanguageRecipe, run: RunDirectory) -> Any:
+        """A model to start from needs the head; a classifier, for example, has none."""
+        model = super().prepare_model(recipe, run)
+        if "masked_lm" not in model.heads:
+            raise UserError(
+                f"{recipe.model.path} has no head for masked words, only "
+                f"{', '.join(model.heads) or 'hidden states'}; give a model that predicts them"
+            )
+        return model
 
     def _masked(self, rows: list[list[int]], seed: int) -> MaskedRows:
         """Rows padded to one length, with words masked."""
