@@ -9,7 +9,7 @@ import pytest
 
 from clearhead.compare import timing
 from clearhead.compare.timing import Machine, describe_machine, load_keras
-from clearhead.errors import UserError
+from clearhead.errors import UserError, counted
 from tests.compare.keras_attention.installed import needs_keras
 
 
@@ -17,7 +17,7 @@ def test_the_machine_is_described_in_one_line() -> None:
     machine = describe_machine()
     line = str(machine)
     assert "\n" not in line
-    assert machine.torch in line and f"{machine.threads} threads" in line
+    assert machine.torch in line and f"{counted(machine.threads, 'thread')}, " in line
     assert Machine(**json.loads(json.dumps(machine.__dict__))) == machine
 
 

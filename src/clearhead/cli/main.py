@@ -152,7 +152,9 @@ def _commands() -> Any:
         for parameter in command.params:
             if parameter.param_type_name == "argument":
                 parameter.metavar = parameter.metavar or parameter.name.upper()
-            parameter.display_type_rich = partial(_value, parameter, parameter.display_type_rich)
+            # Another version of typer may have no such method, and then shows its own types.
+            if typed := getattr(parameter, "display_type_rich", None):
+                parameter.display_type_rich = partial(_value, parameter, typed)
     return found[0]
 
 

@@ -211,11 +211,11 @@ def summary(graded: Sequence[Graded]) -> str:
         by_exercise.setdefault(one.report.exercise, []).append(one.report)
     students = len({one.submission.student for one in graded})
     lines = [f"{counted(len(graded), 'submission')} of {counted(students, 'student')}"]
-    nobody = [n for n, reports in by_exercise.items() if {r.error for r in reports} == {NOT_DONE}]
-    if nobody:
-        lines.append(f"\nnot done: {', '.join(nobody)}")
+    undone = [n for n, reports in by_exercise.items() if {r.error for r in reports} == {NOT_DONE}]
+    if undone:
+        lines.append(f"\nnot done: {', '.join(undone)}")
     for name, reports in by_exercise.items():
-        if name in nobody:
+        if name in undone:
             continue
         right = sum(report.passed for report in reports)
         lines.append(f"\n{name}: {right} of {len(reports)} passed")
