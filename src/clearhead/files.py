@@ -72,6 +72,11 @@ def is_special(path: Path) -> bool:
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
+def is_same_file(one: Path, other: Path | str) -> bool:
+    """Whether both are existing files and one and the same; names may have any length."""
+    return os.path.isfile(one) and os.path.isfile(other) and os.path.samefile(one, other)
+
+
 @contextmanager
 def explained(target: Path) -> Iterator[None]:
     """Turn an error of the file system into one line that names `target`."""

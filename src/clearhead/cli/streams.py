@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_save, is_special
+from clearhead.files import atomic_save, is_same_file, is_special
 
 if TYPE_CHECKING:
     from clearhead.pipelines.embedding import Named
@@ -152,13 +152,7 @@ def check_output(output: Path | None, source: Path | str | None, *endings: str) 
     """Refuse a directory, the source itself, and other endings, before torch is imported."""
     if output and output.is_dir():
         raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
-    if (
-        output
-        and source
-        and output.is_file()
-        and os.path.isfile(source)
-        and output.samefile(source)
-    ):
+    if output and source and is_same_file(output, source):
         raise UserError(f"cannot write {output}: it is the input; give another file with --output")
     if output and endings and output.suffix.lower() not in endings and not is_special(output):
         names = " or ".join([", ".join(endings[:-1]), endings[-1]])

@@ -12,7 +12,7 @@ from clearhead.data.corpus import GrammarPairs, named_corpora
 from clearhead.data.grammar import GRAMMARS, GrammarPair
 from clearhead.data.lines import read_lines
 from clearhead.errors import UserError, counted
-from clearhead.files import atomic_write
+from clearhead.files import atomic_write, is_same_file
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def check_writable(
     ]
     read += [(f"the file of {option}", name) for option, name in (others or {}).items()]
     for role, name in read:
-        if name and path.is_file() and os.path.isfile(name) and path.samefile(name):
+        if name and is_same_file(path, name):
             raise UserError(f"cannot write {path}: it is {role}; give another file with --output")
 
 
