@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,40 @@ def test_records_have_every_measure_once(session: Session) -> None:
     assert [r["step"] for r in records if r["kind"] == "average"] == [12]
     text = (session.run.root / "metrics.jsonl").read_text(encoding="utf-8")
     assert all(json.loads(line) for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "drawn"),
+    [(60.0, None, [4]), (0.0, None, [1, 2, 3, 4]), (60.0, KeyboardInterrupt, [2]),
+     (60.0, OSError, [])],
+)  # fmt: skip
+def test_curves_are_drawn_now_and_then_and_when_a_run_ends(
+    seconds: float,
+    error: type[BaseException] | None,
+    drawn: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three validations and the average; after an error, such as a full disk, nothing is drawn."""
+    found: list[int] = []
+    monkeypatch.setattr(reporter, "DRAW_EVERY", seconds)
+    monkeypatch.setattr(
+        reporter,
+        "draw_curves",
+        lambda records, *_: found.append(sum(r["kind"] != "train" for r in records)),
+    )
+    session = start(tiny_recipe(tmp_path), tmp_path / "run")
+    step = session.trainer.step
+
+    def step_until_error() -> StepReport:
+        if error and session.progress.step == 9:
+            raise error
+        return step()
+
+    monkeypatch.setattr(session.trainer, "step", step_until_error)
+    with pytest.raises(error) if error else nullcontext():
+        run(session)
+    assert found == drawn
 
 
 @pytest.mark.parametrize("no_color", [False, True])

@@ -141,11 +141,9 @@ class Truth(NamedTuple):
 def _classical(baseline: Baseline, truth: Truth) -> Answer:
     def answer(train: list[Record], test: list[Record], directory: Path) -> Floats:
         read = features_for(train)[baseline.features]
-        fit, held = hold_out(train, 0.1, 1, by_label=truth.answer == "classes")
-        best = max(
-            baseline.settings,
-            key=lambda model: model.fit(read(fit), truth.of(fit)).score(read(held), truth.of(held)),
-        )
+        parts = hold_out(train, 0.1, 1, by_label=truth.answer == "classes")
+        fit, held = ((read(part), truth.of(part)) for part in parts)
+        best = max(baseline.settings, key=lambda model: model.fit(*fit).score(*held))
         model, asked = best.fit(read(train), truth.of(train)), read(test)
         if not truth.labels:
             return np.asarray(model.predict(asked))[:, None]

@@ -1,7 +1,11 @@
-"""What a run reports: steps, validations, samples, TensorBoard's files, and curves.png."""
+"""What a run reports: steps, validations, samples, TensorBoard's files, and curves.png.
+
+The curves are drawn every `DRAW_EVERY` seconds at most, and at the end.
+"""
 
 import io
 import logging
+import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("clearhead.train")
 steps_log = logging.getLogger(STEPS)
 
+DRAW_EVERY = 10.0  # seconds: drawing takes a third of one, longer than some validations
+
 
 class Reporter:
     """Every `log_every` steps a record in metrics.jsonl and a log line; a bar on a terminal."""
@@ -51,6 +57,8 @@ class Reporter:
         if self.settings.tensorboard:
             self.tensorboard = open_tensorboard(run.root / "tensorboard", progress.step)
         self._open = ExitStack()
+        self._next_drawing = time.monotonic() + DRAW_EVERY
+        self._drawn = True  # whether curves.png shows the last record
 
     def __enter__(self) -> Self:
         if on_terminal():
@@ -59,8 +67,10 @@ class Reporter:
             self._open.callback(self.tensorboard.close)
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
+    def __exit__(self, error: object, *details: object) -> None:
+        with self._open:
+            if not self._drawn and error in (None, KeyboardInterrupt):
+                self._draw()
 
     def step(self, report: StepReport) -> None:
         """Report a step: on the bar, and every `log_every` steps as a line and a record."""
@@ -87,7 +97,7 @@ class Reporter:
         self.progress.meter = Meter()
 
     def validation(self, result: ValidationResult, better: bool) -> None:
-        """Report a validation and its samples, and draw the curves."""
+        """Report a validation and its samples."""
         mark = ", the best so far" if better else ""
         log.info("step %d: dev %s%s", self.progress.step, self._scores("dev", result), mark)
         for sample in result.samples:
@@ -120,10 +130,16 @@ class Reporter:
     def _scores(self, kind: str, result: ValidationResult) -> str:
         ppl = {} if self.metric.numbers else {"ppl": perplexity(result.loss)}
         self._record(kind, {"loss": result.loss, **ppl, **result.scores})
-        draw_curves(self.metrics.records, self.run.curves, self.metric)
+        self._drawn = False
+        if time.monotonic() >= self._next_drawing:
+            self._draw()
         value = result.scores[self.metric.key]
         name, shown = next(iter(ppl.items()), ("loss", result.loss))
         return f"{name} {shown:.3f}  {self.metric.label} {value:.{self.metric.digits}f}"
+
+    def _draw(self) -> None:
+        draw_curves(self.metrics.records, self.run.curves, self.metric)
+        self._next_drawing, self._drawn = time.monotonic() + DRAW_EVERY, True
 
     def _record(self, kind: str, values: dict[str, float]) -> None:
         self.metrics.append(kind, self.progress.step, values)
