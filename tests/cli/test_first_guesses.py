@@ -50,7 +50,7 @@ def test_an_option_is_looked_up_for_the_command_that_was_typed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`bio dna train` has none of the options of `train`, nor `bio dna embed` those of `embed`."""
-    for path in ("bio dna train", "bio cells pretrain", "bio protein embed", "bio cells predict"):
+    for path in ("bio dna train", "bio protein embed"):
         for option in [*GUESSES["train"], *GUESSES["embed"]]:
             if option in options_of(path):
                 continue

@@ -42,7 +42,7 @@ class FlatMuon(FlatAdam):
         super().__init__(model, betas, eps, weight_decay, dtype, matrices)
         self.shapes = [(len(list(g)), *s) for s, g in groupby(matrices, key=lambda p: p.shape)]
         self.velocity = torch.zeros_like(self.master[: sum(p.numel() for p in matrices)])
-        self.momentum, self.weight_decay = momentum, weight_decay
+        self.momentum = momentum
 
     def _update(self, lr: float) -> None:
         gradient, weights = (v[: len(self.velocity)] for v in (self.total, self.master))
@@ -61,11 +61,6 @@ class FlatMuon(FlatAdam):
     def state(self) -> dict[str, Tensor]:
         """As `FlatAdam.state`, with the momentum of the matrices."""
         return {**super().state(), "velocity": self.velocity}
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """As `FlatAdam.restore`."""
-        super().restore(state)
-        self.velocity.copy_(state["velocity"])
 
 
 def layer_matrices(model: nn.Module) -> list[nn.Parameter]:

@@ -3,12 +3,20 @@
 import re
 from itertools import islice
 
+import pytest
+
 from clearhead.data import open_pairs
 from clearhead.data.grammar import GrammarPair, generate_wide, words
 from clearhead.data.grammar.marks import RATE, marked
 
-PAIRS = list(islice(generate_wide("train", 3), 2_000))
-MARKED = list(marked(PAIRS, 5))
+Change = tuple[tuple[str, str], GrammarPair]
+
+
+@pytest.fixture(scope="module")
+def changes() -> list[Change]:
+    """Pairs after marking and before."""
+    pairs = list(islice(generate_wide("train", 3), 2_000))
+    return list(zip(marked(pairs, 5), pairs, strict=True))
 
 
 def letters(text: str) -> str:
@@ -16,15 +24,15 @@ def letters(text: str) -> str:
     return "".join(re.findall(r"[^\W_]", plain.casefold()))
 
 
-def test_about_as_many_pairs_are_marked_as_the_rate_says() -> None:
-    changed = [new for new, old in zip(MARKED, PAIRS, strict=True) if new != old[:2]]
-    assert 0.7 * RATE < len(changed) / len(PAIRS) < 1.3 * RATE
+def test_about_as_many_pairs_are_marked_as_the_rate_says(changes: list[Change]) -> None:
+    changed = [new for new, old in changes if new != old[:2]]
+    assert 0.7 * RATE < len(changed) / len(changes) < 1.3 * RATE
     for marks in ("**", "<em>", '"', "“", "(", "](https"):
         assert any(marks in source for source, _ in changed)
 
 
-def test_no_letter_is_lost_and_none_added() -> None:
-    for new, old in zip(MARKED, PAIRS, strict=True):
+def test_no_letter_is_lost_and_none_added(changes: list[Change]) -> None:
+    for new, old in changes:
         for after, before in zip(new, old[:2], strict=True):
             if "<" not in before and "](" not in before:
                 assert letters(after) == letters(before)
