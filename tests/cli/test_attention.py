@@ -117,14 +117,17 @@ def test_bad_input_is_one_clear_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("kind", "command"), [("bert", "clearhead fill-mask"), ("clearhead-biology", "clearhead bio")]
+)
 def test_a_model_without_cross_attention_is_one_clear_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bert").mkdir()
-    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    (tmp_path / "bert" / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"")
     tiny.tokenizer().save(tmp_path / "bert")
     given = ["attention", "a", "--model", str(tmp_path / "bert"), "-o", str(tmp_path / "a.svg")]
     assert run(given) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "holds a bert model, which cannot translate" in line
+    assert f"holds a {kind} model, which cannot translate; use `{command}`" in line

@@ -92,6 +92,13 @@ def test_an_unknown_family_is_refused_with_the_supported_ones(directory: Path) -
     assert "'roberta' model (RobertaModel)" in message and "bert, gpt2, esm, marian" in message
 
 
+@pytest.mark.parametrize("kind", ["transformer", "biology"])
+def test_a_model_of_our_own_is_answered_with_its_command(kind: str, directory: Path) -> None:
+    configure(directory, model_type=f"clearhead-{kind}")
+    command = {"transformer": "translate", "biology": "bio"}[kind]
+    assert f"use `clearhead {command}`" in refused(directory)
+
+
 def test_an_unknown_architecture_is_refused_with_the_supported_ones(directory: Path) -> None:
     configure(directory, architectures=["BertForQuestionAnswering"])
     message = refused(directory)

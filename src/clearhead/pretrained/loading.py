@@ -27,6 +27,11 @@ from clearhead.text.model_files import read_json
 
 Pretrained = Bert | Gpt | Esm | Marian
 FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT, ESM, MARIAN)}
+# model_type of a model that clearhead trained and other classes load -> what to use
+OWN = {
+    "clearhead-transformer": "use `clearhead translate` (Translator.from_pretrained) with it",
+    "clearhead-biology": "use `clearhead bio` with it",
+}
 
 
 def family_of(raw: Raw, origin: str) -> Family:
@@ -40,9 +45,8 @@ def family_of(raw: Raw, origin: str) -> Family:
         classes = raw.get("architectures") or []
         named = f" ({', '.join(map(str, classes))})" if classes else ""
         raise UserError(
-            f"{origin} describes a {kind!r} model{named}; supported are "
-            f"{', '.join(FAMILIES)}: give one of these (Translator.from_pretrained loads models "
-            "that clearhead trained)"
+            f"{origin} describes a {kind!r} model{named}; "
+            + OWN.get(kind, f"supported are {', '.join(FAMILIES)}: give one of these")
         )
     return FAMILIES[kind]
 

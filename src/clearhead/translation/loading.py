@@ -31,6 +31,7 @@ OTHERS = {
     "bert": "`clearhead fill-mask`, `embed` or `classify`",
     "esm": "`clearhead fill-mask`, `embed` or `classify`",
     "gpt2": "`clearhead generate`",
+    "clearhead-biology": "`clearhead bio`",
 }
 # Scores of different models are not comparable: a model that was trained longer or with less label
 # smoothing is more certain of everything. So each model directory has its own threshold.
