@@ -28,7 +28,14 @@ from clearhead.training.session import Session, resume, start
 from clearhead.translation import Translator
 from tests.decoding.tiny import VARIANTS, make_marian, make_model, random_sources
 from tests.training.test_resume import records, same_files
-from tests.training.tiny import Killed, assert_same_state, kill_after, state_of, tiny_recipe
+from tests.training.tiny import (
+    Killed,
+    assert_same_state,
+    kill_after,
+    state_of,
+    tiny_recipe,
+    without_dropout,
+)
 from tests.training.tiny_language import TASKS, tiny_language
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
@@ -37,7 +44,7 @@ BATCH, HEADS, QUERIES, KEYS, D_K = 3, 2, 5, 7, 4
 
 @pytest.fixture(autouse=True)
 def full_precision() -> Iterator[None]:
-    """Products in float32, not in TF32, which is off unless somebody switched it on."""
+    """Matrix products are computed in float32, not in TF32."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     yield
@@ -140,14 +147,6 @@ def test_masks_are_built_on_the_device_of_the_ids() -> None:
         assert torch.equal(build(ids, 0).cpu(), build(ids.cpu(), 0))
 
 
-def recipe_with(folder: Path, dropout: float | None = None, **settings: Any) -> Recipe:
-    """The tiny recipe on the GPU, unless `device` says otherwise."""
-    recipe = tiny_recipe(folder, **{"device": "cuda", **settings})
-    if dropout is None:
-        return recipe
-    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": dropout})})
-
-
 def losses_of(recipe: Recipe, run: Path, steps: int = 8) -> list[float]:
     session = start(recipe, run)
     return [session.trainer.step().loss for _ in range(steps)]
@@ -164,9 +163,11 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_training_makes_the_same_steps(name: str, tmp_path: Path) -> None:
     settings = VARIATIONS[name]
-    on_gpu = losses_of(recipe_with(tmp_path, 0.0, **settings), tmp_path / "gpu")
+    on_gpu = losses_of(
+        without_dropout(tiny_recipe(tmp_path, device="cuda", **settings)), tmp_path / "gpu"
+    )
     plain = {**settings, "device": "cpu", "engine": "readable", "compile": False}
-    on_cpu = losses_of(recipe_with(tmp_path, 0.0, **plain), tmp_path / "cpu")
+    on_cpu = losses_of(without_dropout(tiny_recipe(tmp_path, **plain)), tmp_path / "cpu")
     # Muon's products are bfloat16 on the GPU, which agree to two digits.
     assert on_gpu == pytest.approx(on_cpu, rel=3e-2 if name == "muon" else 1e-3)
     assert on_gpu[-1] < on_gpu[0]
@@ -191,7 +192,7 @@ RESUMED: dict[str, dict[str, Any]] = {
 def test_killed_and_resumed_with_dropout_is_never_stopped(
     settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = recipe_with(tmp_path, **settings)
+    recipe = tiny_recipe(tmp_path, device="cuda", **settings)
     whole = start(recipe, tmp_path / "whole")
     whole.train()
     expected, random = state_of(whole), torch.cuda.get_rng_state()
@@ -211,7 +212,7 @@ def test_killed_and_resumed_with_dropout_is_never_stopped(
 
 @pytest.mark.parametrize("first, second", [("cuda", "cpu"), ("cpu", "cuda")])
 def test_a_run_moves_to_the_other_device(first: str, second: str, tmp_path: Path) -> None:
-    recipe = recipe_with(tmp_path, 0.0, device=first, average=0)
+    recipe = without_dropout(tiny_recipe(tmp_path, device=first, average=0))
     whole = start(recipe, tmp_path / "whole")
     expected = [whole.trainer.step().loss for _ in range(8)]
     session = start(recipe, tmp_path / "run")

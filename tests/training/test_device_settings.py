@@ -20,11 +20,10 @@ from clearhead.training.device_settings import (
     choose_engine,
 )
 from clearhead.training.objective import cross_entropy, fused_cross_entropy
-from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import build_recipe, load_recipe
 from clearhead.training.session import Session, resume, start
 from tests.decoding.tiny import make_model
-from tests.training.tiny import tiny_recipe
+from tests.training.tiny import tiny_recipe, without_dropout
 
 CPU = torch.device("cpu")
 
@@ -183,10 +182,6 @@ def test_readable_replaces_nothing(tmp_path: Path) -> None:
     assert CheapDropout in parts_of(fast) and nn.Dropout not in parts_of(fast)
     norms = [m for m in readable.trainer.model.modules() if type(m) is LayerNormalization]
     assert norms and not any("normalize" in vars(norm) for norm in norms)
-
-
-def without_dropout(recipe: Recipe) -> Recipe:
-    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": 0.0})})
 
 
 @pytest.mark.parametrize("r_drop", [0.0, 3.0])

@@ -16,15 +16,10 @@ from clearhead.models import Transformer
 from clearhead.training.checkpoint import FILE, load_checkpoint
 from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses, pad_to_multiple, r_drop_loss, translation_loss
-from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
 from clearhead.training.tasks.translation import make_model, make_plan
 from tests.decoding.tiny import make_model as make_readable
-from tests.training.tiny import assert_same_state, state_of, tiny_recipe
-
-
-def without_dropout(recipe: Recipe) -> Recipe:
-    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": 0.0})})
+from tests.training.tiny import assert_same_state, state_of, tiny_recipe, without_dropout
 
 
 def losses_of(session: Session, steps: int) -> list[float]:

@@ -70,6 +70,10 @@ def tiny_recipe(
     return build_recipe(values, "the test's recipe")
 
 
+def without_dropout(recipe: Recipe) -> Recipe:
+    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": 0.0})})
+
+
 def state_of(session: Session) -> dict[str, Tensor]:
     """Everything that the next step depends on."""
     state = {name: tensor.clone() for name, tensor in session.trainer.optimizer.state().items()}

@@ -22,16 +22,16 @@ from clearhead.native.session import hidden_states
 from clearhead.pretrained.files import CONFIG, directory_of
 from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
-from clearhead.text.model_files import read_json
+from clearhead.text.model_files import COMMANDS, read_json
 from clearhead.training.device_settings import choose_device
 
-# model_type of a config.json -> what the model does, and the commands for it
-KINDS = {
-    "clearhead-transformer": ("translates", "`clearhead translate`"),
-    "marian": ("translates", "`clearhead translate`"),
-    "gpt2": ("continues texts", "`clearhead generate`"),
-    "bert": ("encodes texts", "`clearhead fill-mask`, `embed` or `classify`"),
-    "esm": ("encodes sequences", "`clearhead fill-mask`, `embed` or `classify`"),
+# model_type of a config.json -> what the model does
+ABILITIES = {
+    "clearhead-transformer": "translates",
+    "marian": "translates",
+    "gpt2": "continues texts",
+    "bert": "encodes texts",
+    "esm": "encodes sequences",
 }
 
 
@@ -43,11 +43,10 @@ def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str
     path = directory / CONFIG
     raw = read_json(path)
     kind = str(raw.get("model_type"))
-    if kind in KINDS and kind not in wanted:
-        does, verbs = KINDS[kind]
+    if kind in ABILITIES and kind not in wanted:
         raise UserError(
-            f"{directory} holds a {kind} model, which {does} and {fails}; use {verbs} with it; "
-            f"{needed}"
+            f"{directory} holds a {kind} model, which {ABILITIES[kind]} and {fails}; "
+            f"use {COMMANDS[kind]} with it; {needed}"
         )
     family_of(raw, str(path))
 

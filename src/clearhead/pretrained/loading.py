@@ -23,15 +23,10 @@ from clearhead.pretrained.gpt import GPT
 from clearhead.pretrained.marian import MARIAN, log_search_settings
 from clearhead.pretrained.table import Row, Table
 from clearhead.text import PretrainedTokenizer, load_tokenizer
-from clearhead.text.model_files import read_json
+from clearhead.text.model_files import COMMANDS, read_json
 
 Pretrained = Bert | Gpt | Esm | Marian
 FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT, ESM, MARIAN)}
-# model_type of a model that clearhead trained and other classes load -> what to use
-OWN = {
-    "clearhead-transformer": "use `clearhead translate` (Translator.from_pretrained) with it",
-    "clearhead-biology": "use `clearhead bio` with it",
-}
 
 
 def family_of(raw: Raw, origin: str) -> Family:
@@ -44,10 +39,10 @@ def family_of(raw: Raw, origin: str) -> Family:
     if kind not in FAMILIES:
         classes = raw.get("architectures") or []
         named = f" ({', '.join(map(str, classes))})" if classes else ""
-        raise UserError(
-            f"{origin} describes a {kind!r} model{named}; "
-            + OWN.get(kind, f"supported are {', '.join(FAMILIES)}: give one of these")
-        )
+        advice = f"supported are {', '.join(FAMILIES)}: give one of these"
+        if kind in COMMANDS:
+            advice = f"use {COMMANDS[kind]} with it (Translator.from_pretrained loads translators)"
+        raise UserError(f"{origin} describes a {kind!r} model{named}; {advice}")
     return FAMILIES[kind]
 
 

@@ -1,4 +1,4 @@
-"""Reading the files of a tokenizer in a model directory."""
+"""Reading the files of a tokenizer in a model directory, and the commands for a model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +17,16 @@ HOLDS = (
     "a model directory holds config.json, model.safetensors (or its parts) and the tokenizer's "
     "files"
 )
+# model_type of a config.json -> the commands for such a model
+TRANSLATE, ENCODE = "`clearhead translate`", "`clearhead fill-mask`, `embed` or `classify`"
+COMMANDS = {
+    "clearhead-transformer": TRANSLATE,
+    "clearhead-biology": "`clearhead bio`",
+    "marian": TRANSLATE,
+    "gpt2": "`clearhead generate`",
+    "bert": ENCODE,
+    "esm": ENCODE,
+}
 
 
 def read_text(path: Path) -> str:
