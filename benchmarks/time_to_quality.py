@@ -5,8 +5,9 @@
 
 Both sides have the same sizes, initial weights, tokenizer, batches, label smoothing, dropout and
 threads. clearhead trains as its recipe says. `torch.nn.Transformer` runs under bfloat16 autocast
-where the processor multiplies bfloat16, with fused Adam, warm-up and the inverse square root, at
-two learning rates; after `--choose-after` minutes only the better one continues.
+where the device multiplies bfloat16 faster, with fused Adam, warm-up and the inverse square root,
+at two learning rates; after `--choose-after` minutes only the better one continues. A GPU is used
+where torch finds one; `--set run.device=cpu` prevents it.
 
 The sides train alternately, `--slice` minutes each, so that other work on the machine delays all
 of them. After each slice the dev set is translated (greedy, native engine, for every side), and

@@ -5,7 +5,7 @@ is stopped at any moment continues with the slice that was not finished.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Runner:
 
     side: Side
     directory: Path
-    random: Tensor
+    random: list[Tensor]
     points: list[Point] = field(default_factory=list)
 
     @property
@@ -60,11 +60,27 @@ class Runner:
 
     @contextmanager
     def own_random(self) -> Iterator[None]:
-        """Within, torch draws from the random state of this side."""
-        with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(self.random)
+        """Within, torch draws from the random states of this side."""
+        with forked():
+            set_random_states(self.random)
             yield
-            self.random = torch.get_rng_state()
+            self.random = random_states()
+
+
+def forked() -> AbstractContextManager[None]:
+    """Within, random numbers may be drawn; afterwards the states are as before."""
+    return torch.random.fork_rng(devices=range(torch.cuda.device_count()))
+
+
+def random_states() -> list[Tensor]:
+    """Of the CPU, then of each GPU."""
+    return [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
+
+
+def set_random_states(states: list[Tensor]) -> None:
+    """Continue from what `random_states` returned."""
+    torch.set_rng_state(states[0])
+    torch.cuda.set_rng_state_all(states[1:])
 
 
 class Contest:
@@ -112,11 +128,11 @@ class Contest:
 
     def _runner(self, side: Side, number: int, points: list[Point]) -> Runner:
         directory = self.directory / f"side_{number}"
-        runner = Runner(side, directory, torch.get_rng_state())
+        runner = Runner(side, directory, random_states())
         if (directory / FILE).exists():
-            with torch.random.fork_rng(devices=[]):
+            with forked():
                 side.restore(directory)
-                runner.random = torch.get_rng_state()
+                runner.random = random_states()
         reached = side.progress.step
         runner.points = [p for p in points if p.side == side.name and p.step <= reached]
         return runner

@@ -2,7 +2,7 @@
 
 Both start from the same weights and get the same batches, label smoothing, dropout and gradient
 clipping. On torch's side Adam is fused; the learning rate has a warm-up and falls with the inverse
-square root of the step; on processors that multiply bfloat16 it runs under autocast.
+square root of the step; on devices that multiply bfloat16 faster it runs under autocast.
 """
 
 import time
@@ -27,7 +27,7 @@ from clearhead.models import Transformer, TransformerConfig
 from clearhead.models.native import native_model
 from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import load_checkpoint, save_checkpoint
-from clearhead.training.device_settings import choose_device_settings
+from clearhead.training.device_settings import choose_device, choose_device_settings
 from clearhead.training.metrics import Progress
 from clearhead.training.model_recipes import TranslationRecipe, make_config
 from clearhead.training.objective import make_objective
@@ -63,9 +63,21 @@ class SharedTask:
         dev = prepare_dev(recipe, directory / "data" / "dev.jsonl")
         return cls(recipe, config, tokenizer, corpus, dev)
 
+    @property
+    def device(self) -> torch.device:
+        """Where every side trains: `run.device` of the recipe."""
+        return choose_device(self.recipe.run.device)
+
     def batches(self) -> TokenBatches:
         """The batches in the order that every side gets them."""
         return TokenBatches(self.corpus, make_plan(self.recipe, self.tokenizer))
+
+
+def finished(device: torch.device) -> float:
+    """The time in seconds at which the device has done all that was started on it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 class Side(Protocol):
@@ -98,8 +110,8 @@ class ClearheadSide:
     name = "clearhead"
 
     def __init__(self, task: SharedTask, model: Transformer) -> None:
-        recipe = task.recipe
-        settings = choose_device_settings("cpu", recipe.run.precision, recipe.run.engine)
+        recipe, run = task.recipe, task.recipe.run
+        settings = choose_device_settings(run.device, run.precision, run.engine)
         o = recipe.optimizer
         objective = make_objective(
             o.label_smoothing, o.r_drop, settings.length_multiple, settings.engine.token_loss
@@ -115,7 +127,7 @@ class ClearheadSide:
         """One update; the clock includes what the trainer does after its own measurement."""
         began, before = time.perf_counter(), self.progress.seconds
         self.trainer.step()
-        self.progress.seconds = before + time.perf_counter() - began
+        self.progress.seconds = before + finished(self.trainer.settings.device) - began
 
     def weights_into(self, model: Transformer) -> None:
         """The float32 master weights."""
@@ -139,9 +151,10 @@ class TorchSide:
         self.name = f"{TORCH}, Adam {peak:g}"
         self.config, self.clip, self.smoothing = task.config, o.clip_norm, o.label_smoothing
         self.batches, self.progress = task.batches(), Progress()
-        self.model = TorchTransformer(task.config).train()
+        self.model, self.device = TorchTransformer(task.config).train(), task.device
         shared.copy_weights(self._pairs(model))
-        self.autocast = multiplies_bfloat16(torch.device("cpu"))
+        self.model.to(self.device)
+        self.autocast = multiplies_bfloat16(self.device)
         self.schedule = make_schedule("inverse_sqrt", peak, warmup, 1, task.config.d_model)
         self.adam = torch.optim.Adam(
             self.model.parameters(), lr=peak, betas=(0.9, 0.98), eps=1e-9, fused=True
@@ -153,8 +166,10 @@ class TorchSide:
         batch, p = next(self.batches), self.progress
         for group in self.adam.param_groups:
             group["lr"] = self.schedule(p.step + 1)
-        source, labels = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+        source, labels = (
+            torch.from_numpy(ids).to(self.device) for ids in (batch.source, batch.target)
+        )
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.autocast):
             loss = peer_loss(self.model, self.config, source, labels, self.smoothing)
         loss.backward()
         if self.clip:
@@ -162,7 +177,7 @@ class TorchSide:
         self.adam.step()
         self.adam.zero_grad(set_to_none=True)
         p.step, p.tokens = p.step + 1, p.tokens + batch.target_tokens
-        p.seconds += time.perf_counter() - began
+        p.seconds += finished(self.device) - began
 
     def weights_into(self, model: Transformer) -> None:
         """torch's weights under clearhead's names."""
@@ -180,7 +195,7 @@ class TorchSide:
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(tensors[name])
-                moments = {key: tensors[f"{name}.{key}"] for key in MOMENTS}
+                moments = {key: tensors[f"{name}.{key}"].to(self.device) for key in MOMENTS}
                 self.adam.state[parameter] = moments
 
     def _state(self) -> dict[str, Tensor]:

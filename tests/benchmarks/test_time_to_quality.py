@@ -13,7 +13,7 @@ SIDES = {"clearhead", "torch.nn.Transformer, Adam 0.001", "torch.nn.Transformer,
 
 def run_main(monkeypatch: pytest.MonkeyPatch, directory: Path, *arguments: str) -> None:
     options = ["--recipe", "first_light", "--threads", "1", "--slice", "1e-9", "--targets", "99"]
-    for setting in TINY:
+    for setting in [*TINY, "run.device=cpu"]:
         options += ["--set", setting]
     monkeypatch.setattr(sys, "argv", ["x.py", str(directory), *options, *arguments])
     with kept_threads():

@@ -26,6 +26,7 @@ from clearhead.models import Bert, BertConfig, Esm, EsmConfig, Gpt, GptConfig
 from clearhead.training.recipe import Recipe
 from clearhead.training.session import Session, resume, start
 from clearhead.translation import Translator
+from tests.benchmarks.quality.test_contest import check_resumption, tiny_task
 from tests.decoding.tiny import VARIANTS, make_marian, make_model, random_sources
 from tests.training.test_resume import records, same_files
 from tests.training.tiny import (
@@ -208,6 +209,12 @@ def test_killed_and_resumed_with_dropout_is_never_stopped(
     assert torch.equal(torch.cuda.get_rng_state(), random)
     assert records(tmp_path / "killed") == records(tmp_path / "whole")
     same_files(tmp_path / "killed", tmp_path / "whole")
+
+
+def test_a_contest_of_training_that_was_stopped_continues_exactly(tmp_path: Path) -> None:
+    task = tiny_task(tmp_path / "task", "cuda")
+    assert task.device.type == "cuda"
+    check_resumption(task, tmp_path)
 
 
 @pytest.mark.parametrize("first, second", [("cuda", "cpu"), ("cpu", "cuda")])

@@ -24,9 +24,13 @@ RATES, WARMUP = (1e-3, 4e-3), 2
 
 @pytest.fixture
 def task(tmp_path: Path) -> SharedTask:
-    recipe = load_recipe("first_light", TINY)
+    return tiny_task(tmp_path / "task")
+
+
+def tiny_task(directory: Path, device: str = "cpu") -> SharedTask:
+    recipe = load_recipe("first_light", [*TINY, f"run.device={device}"])
     assert isinstance(recipe, TranslationRecipe)
-    return SharedTask.prepare(recipe, tmp_path / "task")
+    return SharedTask.prepare(recipe, directory)
 
 
 def contest(task: SharedTask, directory: Path, limits: Limits = ONE_STEP) -> Contest:
@@ -111,6 +115,10 @@ def test_training_lowers_the_loss_of_torch(task: SharedTask) -> None:
 
 
 def test_a_stopped_contest_continues_exactly(task: SharedTask, tmp_path: Path) -> None:
+    check_resumption(task, tmp_path)
+
+
+def check_resumption(task: SharedTask, tmp_path: Path) -> None:
     whole, stopped = contest(task, tmp_path / "whole"), contest(task, tmp_path / "stopped")
     for _ in range(4):
         whole.round()
