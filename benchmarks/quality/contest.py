@@ -21,7 +21,7 @@ from benchmarks.quality.sides import (
     TorchSide,
 )
 from clearhead.models import Transformer
-from clearhead.training.checkpoint import FILE
+from clearhead.training.checkpoint import FILE, random_states, restore_random_states
 
 POINTS = "points.jsonl"
 
@@ -45,7 +45,7 @@ class Runner:
 
     side: Side
     directory: Path
-    random: list[Tensor]
+    random: dict[str, Tensor]
     points: list[Point] = field(default_factory=list)
 
     @property
@@ -62,7 +62,7 @@ class Runner:
     def own_random(self) -> Iterator[None]:
         """Within, torch draws from the random states of this side."""
         with forked():
-            set_random_states(self.random)
+            restore_random_states(dict(self.random))
             yield
             self.random = random_states()
 
@@ -70,17 +70,6 @@ class Runner:
 def forked() -> AbstractContextManager[None]:
     """Within, random numbers may be drawn; afterwards the states are as before."""
     return torch.random.fork_rng(devices=range(torch.cuda.device_count()))
-
-
-def random_states() -> list[Tensor]:
-    """Of the CPU, then of each GPU."""
-    return [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
-
-
-def set_random_states(states: list[Tensor]) -> None:
-    """Continue from what `random_states` returned."""
-    torch.set_rng_state(states[0])
-    torch.cuda.set_rng_state_all(states[1:])
 
 
 class Contest:

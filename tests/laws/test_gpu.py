@@ -18,8 +18,6 @@ from torch import Tensor, nn
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.blocks.masks import decoder_mask, padding_mask
 from clearhead.blocks.normalization import LayerNormalization
-from clearhead.compare.decoding_benchmark import collect_engines, decoding_benchmarks
-from clearhead.compare.workloads import open_model, read_sources
 from clearhead.decoding import DecodingOptions, ReadableEngine
 from clearhead.decoding.readable import decode
 from clearhead.fast.accelerate import ON_GPU, accelerate
@@ -232,20 +230,6 @@ def test_a_run_moves_to_the_other_device(first: str, second: str, tmp_path: Path
     again: Session = resume(tmp_path / "run", moved)
     assert next(again.trainer.model.parameters()).device.type == second
     assert [again.trainer.step().loss for _ in range(4)] == pytest.approx(expected[4:], rel=1e-3)
-
-
-def test_the_decoding_benchmark_compares_translations_on_it() -> None:
-    pytest.importorskip("transformers")
-    with open_model(None, "cuda") as loaded:
-        engines, remarks = collect_engines(loaded, [])
-        sources = read_sources(loaded, "grammar:test:9", 9)
-        (found,) = decoding_benchmarks(engines, loaded, sources, ([4], [2]), 1, lambda line: None)
-    assert not any("transformers" in remark for remark in remarks)
-    exact = {name: note for name, note in found.notes.items() if "bfloat16" not in name}
-    assert exact == {
-        "clearhead, readable engine": "100.0 % the same",
-        "transformers generate, float32": "100.0 % the same",
-    }
 
 
 TEXTS = [

@@ -115,7 +115,6 @@ def decoding(
     json: Json = None,
     model: ModelDirectory = None,
     kernels: Kernels = "",
-    device: Device = "cpu",
 ) -> None:
     """The same translations with the same weights in other engines.
 
@@ -124,7 +123,7 @@ def decoding(
     from clearhead.compare import decoding_benchmark, timing, workloads
 
     machine = timing.prepare_machine(threads)
-    with workloads.open_model(model, device) as loaded:
+    with workloads.open_model(model) as loaded:
         sources = workloads.read_sources(loaded, data, lines)
         engines, remarks = decoding_benchmark.collect_engines(loaded, only or [], kernels)
         benchmarks = decoding_benchmark.decoding_benchmarks(
@@ -132,7 +131,7 @@ def decoding(
         )
     name = workloads.base_names(model) if model else "the shipped model"
     config = workloads.describe_config(loaded.model.config)
-    setting = f"{name}, {config}, {workloads.base_names(data)}, {loaded.device.type}"
+    setting = f"{name}, {config}, {workloads.base_names(data)}"
     _finish("decoding", setting, machine, benchmarks, remarks, json)
 
 

@@ -134,14 +134,15 @@ def _check(
 
 def _refuse_other_models(model: str) -> None:
     """Before the data is read, whose format depends on the kind of model."""
-    from clearhead.translation.loading import find_model, kind_of
+    from clearhead.text.model_files import OTHERS, read_json
+    from clearhead.translation.loading import find_model
 
     directory = find_model(model)
-    kind, others = kind_of(directory)
-    if others:
+    kind = str(read_json(directory / "config.json").get("model_type"))
+    if kind in OTHERS:
         raise UserError(
             f"clearhead evaluate scores translators, and {directory} holds a {kind} model; its "
-            f"validation metrics are in README.md there; use {others} for its output"
+            f"validation metrics are in README.md there; use {OTHERS[kind]} for its output"
         )
 
 

@@ -33,7 +33,7 @@ PEERS: dict[str, Callable[[BenchmarkModel], Iterable[peers.Engine]]] = {
     "transformers": peers.generate_engines,
 }
 # Target speed-ups over CTranslate2's fastest configuration of the same precision, by
-# (rows, beam); and over transformers, by rows. All of them on a CPU.
+# (rows, beam); and over transformers, by rows.
 TARGETS = {
     "float32": {(64, 1): 1.4, (64, 4): 1.3, (1, 1): 3.0, (1, 4): 3.5},
     "int8": {(64, 1): 1.8, (64, 4): 1.5, (1, 1): 3.8, (1, 4): 4.0},
@@ -125,8 +125,7 @@ def _comparisons(found: timing.Measurements, search: peers.Search) -> Iterator[C
     champion = timing.fastest(found, peers.CLEARHEAD)
     assert champion is not None
     if best := timing.fastest(found, peers.GENERATE):
-        native = champion in (f"{peers.CLEARHEAD}, {precision}" for precision in TARGETS)
-        yield Comparison(champion, best, GENERATE_TARGETS.get(search.rows) if native else None)
+        yield Comparison(champion, best, GENERATE_TARGETS.get(search.rows))
 
 
 @dataclass(frozen=True)

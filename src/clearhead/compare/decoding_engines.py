@@ -17,9 +17,7 @@ from clearhead.decoding.choice import missing_library
 from clearhead.decoding.engine import Engine as OwnEngine
 from clearhead.decoding.native import NativeEngine
 from clearhead.decoding.readable import batches_by_tokens, padded
-from clearhead.errors import UserError
 from clearhead.export.exporting import TARGETS, export, quiet
-from clearhead.fast.processor import multiplies_bfloat16
 from clearhead.models import TransformerConfig
 
 CLEARHEAD, CTRANSLATE2, GENERATE = "clearhead", "ctranslate2", "transformers generate"
@@ -78,17 +76,13 @@ class Clearhead:
 
 
 def own_engines(model: BenchmarkModel, kernels: str = "") -> Iterator[Clearhead]:
-    """On a CPU the native engine in float32 and int8, if it is installed; the readable engine."""
-    on_cpu = model.device.type == "cpu"
-    for precision in ("float32", "int8") if on_cpu and not missing_library() else ():
+    """The native engine in float32 and int8 if it is installed, then the readable engine."""
+    for precision in () if missing_library() else ("float32", "int8"):
         native = NativeEngine.from_directory(
             model.directory, precision == "int8", model.threads, kernels
         )
         yield Clearhead(precision, native, model.threads)
     yield Clearhead("readable engine", ReadableEngine.of(model.model), 1)
-    if not on_cpu and multiplies_bfloat16(model.device):
-        rounded = ReadableEngine.of(model.model, "bfloat16")
-        yield Clearhead("readable engine, bfloat16", rounded, 1)
 
 
 def before_eos(eos_id: int, ids: Ids) -> Ids:
@@ -129,13 +123,7 @@ class CTranslate2:
 
 
 def ctranslate2_engines(model: BenchmarkModel) -> Iterator[Engine]:
-    """In every supported precision; on all cores together, and with one batch per core.
-
-    Raises:
-        UserError: the model lies on a GPU.
-    """
-    if model.device.type != "cpu":
-        raise UserError("it is compared on a CPU only")
+    """In every supported precision; on all cores together, and with one batch per core."""
     directory = model.folder / CTRANSLATE2
     export(model.directory, TARGETS["ctranslate2"], directory, "float32")
     supported = library("ctranslate2").get_supported_compute_types("cpu")
@@ -149,14 +137,12 @@ def ctranslate2_engines(model: BenchmarkModel) -> Iterator[Engine]:
 class Generate:
     """`generate` of transformers, on batches of sentences sorted by length."""
 
-    def __init__(
-        self, directory: Path, config: TransformerConfig, dtype: torch.dtype, device: torch.device
-    ) -> None:
+    def __init__(self, directory: Path, config: TransformerConfig, dtype: torch.dtype) -> None:
         self.name = f"{GENERATE}, {str(dtype).removeprefix('torch.')}"
         auto = library("transformers").AutoModelForSeq2SeqLM
         library("transformers.utils.logging").disable_progress_bar()
         with quiet():
-            self.inner: Any = auto.from_pretrained(directory, dtype=dtype).eval().to(device)
+            self.inner: Any = auto.from_pretrained(directory, dtype=dtype).eval()
         self.config = config
 
     def translate(self, sources: Sequence[Ids], search: Search) -> list[Ids]:
@@ -185,9 +171,7 @@ class Generate:
 
 
 def generate_engines(model: BenchmarkModel) -> Iterator[Engine]:
-    """float32, the default of transformers; on a GPU bfloat16, too, where it is faster."""
+    """float32, the default of transformers."""
     directory = model.folder / "huggingface"
     export(model.directory, TARGETS["huggingface"], directory, "float32")
-    yield Generate(directory, model.model.config, torch.float32, model.device)
-    if model.device.type != "cpu" and multiplies_bfloat16(model.device):
-        yield Generate(directory, model.model.config, torch.bfloat16, model.device)
+    yield Generate(directory, model.model.config, torch.float32)

@@ -75,11 +75,6 @@ class BenchmarkModel:
     folder: Path
     threads: int
 
-    @property
-    def device(self) -> torch.device:
-        """Where the model lies."""
-        return next(self.model.parameters()).device
-
 
 def make_config(size: str, vocabulary: int, seq_len: int) -> TransformerConfig:
     """A preset without tied embeddings; `race` is the preset `small` with 3 + 3 layers.
@@ -153,14 +148,10 @@ def make_task(
 
 
 @contextmanager
-def open_model(model: Path | None, device: str = "cpu") -> Iterator[BenchmarkModel]:
-    """A trained model with a temporary directory for its exports.
-
-    Raises:
-        UserError: there is no such model or device.
-    """
+def open_model(model: Path | None) -> Iterator[BenchmarkModel]:
+    """A trained model with a temporary directory for its exports."""
     directory = find_model(model)
-    loaded = Translator.from_pretrained(directory, str(choose_device(device))).model
+    loaded = Translator.from_pretrained(directory, "cpu").model
     tokenizer, threads = Tokenizer.load(directory), torch.get_num_threads()
     with TemporaryDirectory() as folder:
         yield BenchmarkModel(directory, loaded, tokenizer, Path(folder), threads)

@@ -40,15 +40,14 @@ def check_kind(directory: Path, wanted: Collection[str], fails: str, needed: str
 
     The message says what it `fails` to do, what is `needed`, and names the command for it.
     """
-    path = directory / CONFIG
-    raw = read_json(path)
+    raw = read_json(directory / CONFIG)
     kind = str(raw.get("model_type"))
     if kind in ABILITIES and kind not in wanted:
         raise UserError(
             f"{directory} holds a {kind} model, which {ABILITIES[kind]} and {fails}; "
             f"use {COMMANDS[kind]} with it; {needed}"
         )
-    family_of(raw, str(path))
+    family_of(raw, str(directory / CONFIG))
 
 
 class PretrainedReader(ABC):

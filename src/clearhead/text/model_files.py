@@ -27,6 +27,7 @@ COMMANDS = {
     "bert": ENCODE,
     "esm": ENCODE,
 }
+OTHERS = {kind: use for kind, use in COMMANDS.items() if use != TRANSLATE}  # not translators
 
 
 def read_text(path: Path) -> str:

@@ -36,7 +36,8 @@ def save_checkpoint(directory: Path, progress: Progress, tensors: dict[str, Tens
             f"step {progress.step}: {', '.join(bad)} holds NaN or infinity, so this checkpoint is "
             "not saved; resume from the last good one with a lower --set optimizer.peak_lr=…"
         )
-    content = {name: t.detach().cpu().contiguous() for name, t in (tensors | _random()).items()}
+    everything = tensors | random_states()
+    content = {name: t.detach().cpu().contiguous() for name, t in everything.items()}
     write_tensors(directory / FILE, content, {"progress": json.dumps(asdict(progress))})
 
 
@@ -62,7 +63,7 @@ def load_checkpoint(directory: Path) -> tuple[Progress, dict[str, Tensor]]:
         values.setdefault("evaluated_at", values["step"])
         values["meter"] = Meter(**values["meter"])
         progress = Progress(**values)
-        _restore_random(tensors)
+        restore_random_states(tensors)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise incomplete(path, str(error)) from error
     return progress, tensors
@@ -76,14 +77,16 @@ def incomplete(path: Path, reason: str) -> UserError:
     )
 
 
-def _random() -> dict[str, Tensor]:
+def random_states() -> dict[str, Tensor]:
+    """Of torch's generators, under the names that they have in a checkpoint."""
     states = {"random_cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states["random_cuda"] = torch.cuda.get_rng_state()
     return states
 
 
-def _restore_random(tensors: dict[str, Tensor]) -> None:
+def restore_random_states(tensors: dict[str, Tensor]) -> None:
+    """Continue from `random_states`, which are taken out of `tensors`."""
     torch.set_rng_state(tensors.pop("random_cpu"))
     cuda = tensors.pop("random_cuda", None)
     if cuda is not None and torch.cuda.is_available():

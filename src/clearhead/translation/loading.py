@@ -17,7 +17,7 @@ from clearhead.errors import UserError
 from clearhead.files import verify_checksum
 from clearhead.models.weight_files import SHIPPED, best_of_run, refuse_pickles
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
-from clearhead.text.model_files import COMMANDS, TRANSLATE, read_json
+from clearhead.text.model_files import OTHERS, read_json
 from clearhead.text.sentencepiece_pair import pieces_of
 
 if TYPE_CHECKING:
@@ -190,19 +190,12 @@ def _is_marian(directory: Path) -> bool:
     Raises:
         UserError: it is no translator; the message names the command for it.
     """
-    kind, others = kind_of(directory)
-    if others:
+    kind = str(read_json(directory / "config.json").get("model_type"))
+    if kind in OTHERS:
         raise UserError(
-            f"{directory} holds a {kind} model, which cannot translate; use {others} with it"
+            f"{directory} holds a {kind} model, which cannot translate; use {OTHERS[kind]} with it"
         )
     return kind == "marian"
-
-
-def kind_of(directory: Path) -> tuple[str, str]:
-    """The model_type in a directory, and the commands for it if it does not translate."""
-    kind = str(read_json(directory / "config.json").get("model_type"))
-    commands = COMMANDS.get(kind, TRANSLATE)
-    return kind, "" if commands == TRANSLATE else commands
 
 
 def like(directory: Path, tokenizer: BothLanguages, device: "torch.device") -> "Transformer":
