@@ -46,8 +46,14 @@ def slow_tests() -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow.txt."""
-    beginnings = tuple(slow_tests())
+    """Mark the tests of slow.txt, and put them first, in the order of its lines."""
+    beginnings = slow_tests()
+
+    def line(item: pytest.Item) -> int:
+        matching = (n for n, start in enumerate(beginnings) if item.nodeid.startswith(start))
+        return next(matching, len(beginnings))
+
     for item in items:
-        if item.nodeid.startswith(beginnings):
+        if line(item) < len(beginnings):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=line)

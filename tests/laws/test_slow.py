@@ -27,5 +27,14 @@ def test_listed_folders_and_files_are_marked() -> None:
     assert (listed.markers, free.markers) == (["slow"], [])
 
 
+def test_tests_run_in_the_order_of_the_list_and_the_others_after_them() -> None:
+    first, *_, last = slow_tests()
+    expected = [Item(f"{first}::test_b"), Item(f"{first}::test_a"), Item(f"{last}::test_a")]
+    expected.append(Item("tests/blocks/test_a.py::test_b"))
+    items = [expected[2], expected[3], expected[0], expected[1]]
+    pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+    assert items == expected
+
+
 def test_this_very_law_is_quick(request: pytest.FixtureRequest) -> None:
     assert request.node.get_closest_marker("slow") is None
