@@ -144,6 +144,12 @@ def test_options_are_decoding_options(options: Any) -> None:
         translator().translate_detailed(["Hello"], options)
 
 
+@pytest.mark.parametrize("given", [(), ("runs/mine",), ("runs/mine", "tokenizer.json")])
+def test_a_translator_made_of_nothing_or_of_paths_says_what_loads_one(given: Any) -> None:
+    with pytest.raises(UserError, match=r"Translator.from_pretrained\(DIRECTORY\)"):
+        Translator(*given)
+
+
 def test_a_tokenizer_of_another_model_is_refused() -> None:
     with pytest.raises(UserError, match="belong to different models"):
         Translator(make_model(), parts()[1])

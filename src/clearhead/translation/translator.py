@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from clearhead.models import Transformer
 
 WINDOW = 4096  # sentences that are decoded by one call
+NEEDS_BOTH = (
+    "Translator needs a model and its tokenizer; Translator.from_pretrained() loads the shipped "
+    "translator, Translator.from_pretrained(DIRECTORY) another one"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +71,16 @@ class Translator:
 
     def __init__(
         self,
-        model: "Transformer",
-        tokenizer: BothLanguages,
+        model: "Transformer | None" = None,
+        tokenizer: BothLanguages | None = None,
         split_sentences: bool = True,
         refuse_long: bool = False,
         precision: AnyPrecision = "float32",
         others: "Sequence[Transformer]" = (),
         engine: EngineName = "auto",
     ) -> None:
+        if model is None or not hasattr(model, "eval") or tokenizer is None:
+            raise UserError(NEEDS_BOTH)
         models = [model.eval(), *(other.eval() for other in others)]
         chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
         self._set(Loaded(chosen, tokenizer, model.eval), split_sentences, refuse_long)
