@@ -36,7 +36,7 @@ book:     ## the website of the course, in build/book (half a minute; needs the 
 sanitize: ## the native engine under sanitizers: its tests and a million random calls (half an hour)
 	python -m tests.native.sanitizers
 
-check: lint types layers course test  ## what CI proves (9 to 25 minutes)
+check: lint types layers course test  ## what CI proves, and the whole course (9 to 25 minutes)
 
 figures:  ## print the figures of the structure, and the files on the path of a sentence (a minute)
 	pytest -n 0 -q tests/laws/test_structure.py tests/laws/test_short_paths.py tests/laws/test_sizes.py

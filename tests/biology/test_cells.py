@@ -177,7 +177,7 @@ def test_cells_without_a_gene_are_left_out_and_counted(
 
 def test_faults_of_a_sparse_matrix_are_one_line(tmp_path: Path) -> None:
     path = write_sparse(tmp_path, counts(20), GENES[:-1])
-    with pytest.raises(UserError, match=r"features\.tsv has 36 names, but .* 37 rows"):
+    with pytest.raises(UserError, match=r"features\.tsv has 36 names, but .* has 37 rows"):
         next(read(path, Columns(), "cells"))
     (tmp_path / "features.tsv").unlink()
     with pytest.raises(UserError, match=r"features\.tsv or genes\.tsv is missing; put it"):
@@ -286,7 +286,7 @@ def test_a_column_that_cells_do_not_have_is_one_line(tmp_path: Path) -> None:
     path = write(tmp_path / "x.h5ad", counts(20))
     assert next(read(path, Columns(), "cells")).split is None
     for columns in (Columns(split="nope"), Columns(label="nope")):
-        with pytest.raises(UserError, match="obs has no column 'nope' among cell_type"):
+        with pytest.raises(UserError, match="obs has no column 'nope'; give one of cell_type"):
             next(read(path, columns, "cells"))
     with pytest.raises(UserError, match="leave out --sequence-column"):
         next(read(path, Columns("nope"), "cells"))

@@ -85,7 +85,7 @@ def test_contacts_are_the_mean_over_heads_of_the_corrected_maps() -> None:
 
 
 def test_attention_that_would_not_fit_into_memory_is_refused() -> None:
-    with pytest.raises(UserError, match="a domain of at most 4,096"):
+    with pytest.raises(UserError, match="shorten it to at most 4,096"):
         attention_of(loaded().models[0], [5] * 4097)
 
 
@@ -94,7 +94,7 @@ def test_contacts_of_a_structure_are_symmetric_and_count_from_one(tmp_path: Path
     path.write_text("1\t4\n3,5\n", encoding="utf-8")
     found = read_contacts(path, 5)
     assert sorted(zip(*np.nonzero(found), strict=True)) == [(0, 3), (2, 4), (3, 0), (4, 2)]
-    for text, message in (("1 x\n", "line 1: '1 x' has no two positions"), ("2 6\n", "1 to 5")):
+    for text, message in (("1 x\n", "line 1: '1 x'; expected two positions"), ("2 6\n", "1 to 5")):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=message):
             read_contacts(path, 5)

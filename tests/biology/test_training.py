@@ -248,7 +248,7 @@ def test_an_encoder_is_pretrained_and_fine_tuned(tmp_path: Path) -> None:
     assert '"accuracy"' in scores
     vectors = dict(Predictor.from_pretrained(encoder, "dna").vectors(read_records(genome)))
     assert vectors["chromosome"].shape == (16,)
-    with pytest.raises(UserError, match="fills in masked tokens"):  # before a header is written
+    with pytest.raises(UserError, match="predicts masked tokens"):  # before a header is written
         Predictor.from_pretrained(encoder, "dna").rows(read_records(genome))
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, {"path": str(encoder)}, {"steps": 4}))
@@ -452,7 +452,7 @@ def test_pretraining_goes_on_with_the_encoder_of_a_classifier(tmp_path: Path) ->
     aligned = write_promoters(tmp_path / "aligned.csv", 60)
     trained(tmp_path / "old26", values(aligned, run={"steps": 2}))
     wanted["model"]["path"] = str(tmp_path / "old26")
-    with pytest.raises(UserError, match="old26 needs aligned sequences, not windows"):
+    with pytest.raises(UserError, match="old26 reads only sequences of its length"):
         training.start(training.resolve(wanted), tmp_path / "other")
 
 

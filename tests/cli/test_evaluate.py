@@ -176,7 +176,7 @@ def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run)
         ),
         (["--data", GRAMMAR, "--limit", "0"], "limit=0"),
         (["--data", GRAMMAR, "-o", "."], "it is a directory"),
-        (["--data", GRAMMAR, "-o", "-"], "--output - is no file; give the name of a file"),
+        (["--data", GRAMMAR, "-o", "-"], "--output -: this command writes a file; give its name"),
         (["--data", GRAMMAR, "--model", "nowhere"], "model 'nowhere' does not exist"),
         (["--data", GRAMMAR, "--device", "abacus"], "device 'abacus' is unknown"),
         (["--data", "grammar:tset:6"], "grammar split 'tset' is unknown"),

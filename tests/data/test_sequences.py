@@ -41,7 +41,7 @@ def test_a_file_is_streamed(tmp_path: Path) -> None:
         ("x.fasta", ">one\n>two\nGG\n", "'one' has no sequence"),
         ("x.fastq", "@one\nAC\n+\nI\n", "four lines a read"),
         ("x.fastq", "", "holds no record"),
-        ("x.csv", "id,label\na,1\n", "no column of sequences among id, label"),
+        ("x.csv", "id,label\na,1\n", "which of id, label is the column of sequences"),
         ("x.csv", "sequence,label\n,1\n", "line 2: 'sequence' is empty"),
         ("x.csv", "ACGT,1\nACGA,0\n", "the first line names the columns, such as sequence,label"),
         ("x.doc", "", "unknown file extension; expected .fasta"),

@@ -1,4 +1,4 @@
-"""What `clearhead learn dev check` proves, for one subject; CI runs it for all."""
+"""What `clearhead learn dev check` proves, for one subject; `make course` runs it for all."""
 
 from dataclasses import replace
 from pathlib import Path

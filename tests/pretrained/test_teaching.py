@@ -168,7 +168,7 @@ def test_5000_positions_of_float32_sinusoids_are_accepted_and_other_formulas_ref
         ),
         (
             lambda s: s.update({"tgt_embed.embedding.weight": torch.tensor(1.0)}),
-            r"tgt_embed.embedding.weight has shape \(\), not two sizes",
+            r"tgt_embed.embedding.weight has shape \(\), not a matrix",
         ),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_corpus_given_as_a_recipe_is_answered_with_the_option(name: str, tmp_p
 def test_a_recipe_of_biology_is_answered_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     # `clearhead bio` registers this task, also for other tests in this process.
     monkeypatch.delitem(recipe_file.RECIPES, "biology", raising=False)
-    message = "is of clearhead bio; use `clearhead bio dna train --resume`"
+    message = "belongs to `clearhead bio`; use its command train or pretrain"
     with pytest.raises(UserError, match=message):
         load_recipe("en_fr", ["task=biology"])
 

@@ -146,7 +146,7 @@ def test_options_are_decoding_options(options: Any) -> None:
 
 @pytest.mark.parametrize("given", [(), ("runs/mine",), ("runs/mine", "tokenizer.json")])
 def test_a_translator_made_of_nothing_or_of_paths_says_what_loads_one(given: Any) -> None:
-    with pytest.raises(UserError, match=r"Translator.from_pretrained\(DIRECTORY\)"):
+    with pytest.raises(UserError, match=r"Translator.from_pretrained\(PATH\)"):
         Translator(*given)
 
 

@@ -43,7 +43,7 @@ def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> Seque
     if old.config.head == "masked":
         return old
     if old.config.length:
-        raise UserError(f"{path} needs aligned sequences, not windows; give another --model")
+        raise UserError(f"{path} reads only sequences of its length; give another --model")
     model = SequenceModel(ModelConfig(domain, old.config.encoder, "masked"))
     model.encoder.load_state_dict(old.encoder.state_dict())
     return model

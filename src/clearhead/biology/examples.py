@@ -241,7 +241,7 @@ class Encoder(NamedTuple):
         except KeyError as error:
             raise UserError(
                 f"{record.place}: the label {error} never occurs in the training data, which has "
-                f"{listed(self.labels)}"
+                f"{listed(self.labels)}; correct it, or add training records with this label"
             ) from error
 
     def _by_position(self, record: Record, numbers: dict[str, int], length: int) -> list[int]:

@@ -37,7 +37,7 @@ def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
     if len(ids) > MOST_PAIRED:
         raise UserError(
             f"the sequence has {len(ids):,} tokens, and its attention weights would not fit into "
-            f"memory; give a domain of at most {MOST_PAIRED:,}"
+            f"memory; shorten it to at most {MOST_PAIRED:,} tokens"
         )
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
     if not blocks:
@@ -56,7 +56,7 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     """
     config, vocabulary = loaded.config, loaded.vocabulary
     if not config.labels or config.head == "token":
-        raise UserError("--explain needs a model of sequence classes; give another model")
+        raise UserError("--explain needs a model with one class per sequence; give such a model")
     before, after = vocabulary.edges
     ids, pieces = vocabulary.encode(sequence), vocabulary.pieces(sequence)
     if config.domain == "cells":

@@ -75,7 +75,7 @@ class Predictor:
     def predict(self, records: Iterable[Record]) -> Iterator[Prediction]:
         """One prediction a record, in order, streamed; refuses a model without labels at once."""
         if self.config.head == "masked":
-            raise UserError("this model fills in masked tokens; train one on labels first")
+            raise UserError("this model predicts masked tokens; fine-tune it first (train --model)")
         every, domain = iter(records), self.config.domain
         chunks = iter(lambda: [checked(record, domain) for record in islice(every, AT_ONCE)], [])
         return chain.from_iterable(map(self._predict, chunks))

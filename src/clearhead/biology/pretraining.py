@@ -164,7 +164,7 @@ class MaskedSequences:
         dev = examples[::every]
         train = [example for number, example in enumerate(examples) if number % every]
         if not train:
-            raise UserError(f"{self.recipe.data.train}: one window, expected two; give more data")
+            raise UserError(f"{self.recipe.data.train}: one window, none for validation; add data")
         return Windows(train, dev)
 
     def _cut(self, text: str) -> Iterator[list[int]]:

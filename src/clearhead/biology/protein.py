@@ -38,12 +38,12 @@ def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
     sequence = checked(Record("the sequence", "", sequence), "protein").sequence
     config, vocabulary = loaded.config, loaded.vocabulary
     if config.head != "masked":
-        raise UserError("not a masked language model; give ESM-2 or one of bio protein pretrain")
+        raise UserError("not a masked language model; give ESM-2 or a run of bio protein pretrain")
     ids, before = vocabulary.encode(sequence), vocabulary.edges[0]
     if len(ids) > config.encoder.seq_len:
         raise UserError(
             f"the sequence has {len(ids)} tokens and the model reads {config.encoder.seq_len}; "
-            "give a domain of it"
+            "shorten it, for example to one domain of the protein"
         )
     hidden = [vocabulary.masked(ids, t) for t in range(before, before + len(sequence))]
     found = scores_of(loaded.models[0], hidden)

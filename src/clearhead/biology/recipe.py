@@ -16,7 +16,7 @@ class BiologyData(Data):
     """Where sequences and labels come from."""
 
     domain: Domain = "dna"
-    answer: Answer = Field("auto", description="a class, a class for each position, or a number")
+    answer: Answer = Field("auto", description="what a label is; auto: as the labels look")
     sequence: str = Field("", description="column of sequences; empty: the usual names")
     label: str = Field("", description="column of labels; empty: the usual names")
     split: str = Field("", description="column of the parts: train, valid, test, or a fold")
@@ -57,10 +57,10 @@ class BiologyModel(Section):
     layout: Literal["auto", "aligned", "free"] = Field(
         "auto", description="aligned: position t means the same in every sequence"
     )
-    pool: int = Field(1, gt=0, description="neighbouring positions of aligned sequences in one")
+    pool: int = Field(1, gt=0, description="neighbouring positions that share a vector (aligned)")
     linear: Linear = Field("", description="a linear model of the tokens, added to the scores")
     logarithm: Literal["auto", "yes", "no"] = Field(
-        "auto", description="learn the logarithm of numbers; auto: if few are large"
+        "auto", description="predict the logarithm of numbers; auto: if a few are very large"
     )
     max_length: int = Field(1024, gt=2, description="tokens; longer sequences are cut")
 
@@ -94,7 +94,7 @@ class BiologyRun(Run):
     batch_tokens: int = Field(8192, gt=0, description="largest batch in tokens, with padding")
     batch_texts: int = Field(64, gt=0, description="largest number of sequences in a batch")
     precision: Precision = "fp32"
-    eval_every: int = Field(0, ge=0, description="steps; 0: ten times in the run")
+    eval_every: int = Field(0, ge=0, description="steps between two validations; 0: ten in a run")
     save_every: int = Field(0, ge=0, description="steps; 0: as run.eval_every")
     metric: Metric = Field("matthews", description="metric that selects the best checkpoint")
     average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")

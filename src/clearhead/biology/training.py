@@ -233,5 +233,5 @@ def recipe_of(root: Path, changes: Sequence[str] = ()) -> BiologyRecipe | Pretra
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
     recipe = load_recipe(str(config), changes)
     if not isinstance(recipe, BiologyRecipe | PretrainingRecipe):
-        raise UserError(f"{root} holds a run of another kind; use `clearhead train --resume`")
+        raise UserError(f"to continue this run: clearhead train --resume --run-dir {root}")
     return recipe

@@ -50,7 +50,7 @@ def attention(
     head: HeadOf = None,
     alignment: Alignment = False,
 ) -> None:
-    """Plot the attention weights while the model translates TEXT: of all layers, or of one."""
+    """Plot the attention weights with which the model translates TEXT, of all layers or one."""
     check_utf8(text, "TEXT")
     check_utf8(target, "--target")
     _check(output, kind, layer, head, alignment)

@@ -181,7 +181,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         record: actions.RecordName = "",
         quiet: Quiet = False,
     ) -> None:
-        """Write one row per {record}: the probability of every class, a number, or labels."""
+        """Write one row per {record}: class probabilities, a number, or a label per position."""
         check_output(output, data)
         if record and explain is None:
             raise UserError("--record names the record that --explain draws; give --explain FILE")

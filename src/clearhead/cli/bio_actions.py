@@ -60,13 +60,13 @@ LabelColumn = Annotated[
 ]
 SplitColumn = Annotated[
     str,
-    typer.Option(help="Column of train, valid, test or folds.", show_default="split, fold, set"),
+    typer.Option(help="Column with the split or the fold.", show_default="split, fold, set"),
 ]
 Pretrained = Annotated[
     str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to fine-tune.")
 ]
 Continued = Annotated[
-    str, typer.Option("--model", help="Directory of a model to start from: of bio, or {peer}.")
+    str, typer.Option("--model", help="Directory of a clearhead bio model or {peer} to start from.")
 ]
 
 
@@ -91,7 +91,7 @@ Folds = Annotated[
 Seeds = Annotated[int, typer.Option(min=1, help="Seeds with which each neural network is trained.")]
 Similarity = Annotated[
     float,
-    typer.Option(help="Keep sequences in one fold that share this fraction of 4-mers; 0: off."),
+    typer.Option(help="Put sequences that share this fraction of 4-mers into one fold; 0: off."),
 ]
 Only = Annotated[
     list[str] | None, typer.Option(help="Run only this model of the table; may be repeated.")
@@ -211,7 +211,7 @@ def train(
     verb: str, short: Short, changes: list[str] | None, run_dir: Path,
     resume: bool, show_config: bool,
 ) -> None:  # fmt: skip
-    """Run a verb such as `dna train`, from its beginning or on; prints where the model is."""
+    """Start or resume a run such as `dna train`; print the directory of the model."""
     from clearhead.biology import training
     from clearhead.training import console
     from clearhead.training.recipe_file import dump_recipe

@@ -26,7 +26,7 @@ Against = Annotated[
     Path | None, typer.Option(help="Another system's hypotheses, for a paired bootstrap.")
 ]
 Papers = Annotated[
-    bool, typer.Option("--as-papers", help="Also BLEU lower-cased and Moses-tokenized.")
+    bool, typer.Option("--as-papers", help="Add BLEU of lower-cased, Moses-tokenized text.")
 ]
 Tokenized = Annotated[
     Path | None,
@@ -42,7 +42,7 @@ Output = Annotated[
 Limit = Annotated[int | None, typer.Option(help="Only the first N pairs.", show_default="all")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SourceLang = Annotated[str, typer.Option(help="Source language in TMX, JSONL or a data set.")]
-TargetLang = Annotated[str, typer.Option(help="Target language there.")]
+TargetLang = Annotated[str, typer.Option(help="Target language in TMX, JSONL or a data set.")]
 
 
 def evaluate(

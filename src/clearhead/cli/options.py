@@ -19,7 +19,7 @@ class GivenOnce(TyperCommand):
     """Refuses an option of `ONCE` that is repeated; the parser would keep the last value only."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of every command, after that check."""
+        """Check for repeated options, then parse as every command does."""
         for option, advice in ONCE.items():
             if sum(argument.partition("=")[0] == option for argument in args) > 1:
                 raise UserError(f"{option} is given twice; {advice}")
@@ -71,7 +71,7 @@ BeamSize = Annotated[int, typer.Option(help="Hypotheses per sentence; 1 is greed
 LengthPenalty = Annotated[
     float, typer.Option(help="Rank by score / length^PENALTY; larger favours longer translations.")
 ]
-BatchTokens = Annotated[int, typer.Option(help="Maximum sentences × beam size × longest source.")]
+BatchTokens = Annotated[int, typer.Option(help="Largest sentences × beams × longest source.")]
 
 # The computation
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")]

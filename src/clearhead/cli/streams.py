@@ -39,8 +39,8 @@ def check_texts(
             )
         if os.path.isfile(text):  # unlike Path.is_file, it accepts names of any length
             raise UserError(
-                f"{text} is a file, and {name} is taken as it stands; "
-                f"give --input {text} to have its lines read"
+                f"{text} is a file, but {name} must be the text itself; to read the file, give "
+                f"--input {text}"
             )
         check_utf8(text, name)
     if input:
@@ -104,7 +104,7 @@ def named_texts(source: str, form: Form = "auto") -> "Iterator[Named]":
     """Every line with its number, or every sequence with its name, as they come.
 
     Raises:
-        UserError: the file is no such thing; the line is named.
+        UserError: the text does not have this form; the message names the line.
     """
     from clearhead.data.fasta import is_fasta
     from clearhead.data.lines import open_binary
@@ -137,14 +137,14 @@ def _named(stream: IO[bytes], origin: str, form: Form) -> "Iterator[Named]":
 
 
 def or_stdout(output: Path | None) -> Path | None:
-    """The file of --output; none, which is standard output, where - is given."""
+    """The path of --output; None, which means standard output, for -."""
     return None if output == Path("-") else output
 
 
 def only_file(output: Path | None) -> Path | None:
     """The file of --output, where standard output has other content."""
     if output == Path("-"):
-        raise UserError("--output - is no file; give the name of a file")
+        raise UserError("--output -: this command writes a file; give its name")
     return output
 
 

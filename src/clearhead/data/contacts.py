@@ -25,9 +25,9 @@ def read_contacts(path: str | Path, length: int) -> Floats:
             one, other = (int(field) for field in line.replace(",", " ").split()[:2])
         except ValueError as error:
             raise UserError(
-                f"{path}, line {number}: {line.strip()!r} has no two positions; expected 3 41"
+                f"{path}, line {number}: {line.strip()!r}; expected two positions, such as 3 41"
             ) from error
         if not (1 <= one <= length and 1 <= other <= length):
-            raise UserError(f"{path}, line {number}: the protein has positions 1 to {length}")
+            raise UserError(f"{path}, line {number}: {one} {other}; positions are 1 to {length}")
         found[one - 1, other - 1] = found[other - 1, one - 1] = 1
     return found

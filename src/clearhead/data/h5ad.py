@@ -115,7 +115,7 @@ def _open(path: str | Path) -> Any:
 def _texts(data: Any, wanted: str, usual: Sequence[str], path: str | Path) -> Sequence[str | None]:
     """A column of obs, empty where it says nothing; None for each cell if there is no column."""
     if wanted and wanted not in data.obs:
-        raise UserError(f"{path}: obs has no column {wanted!r} among {', '.join(data.obs)}")
+        raise UserError(f"{path}: obs has no column {wanted!r}; give one of {', '.join(data.obs)}")
     by_lower_case = {str(name).lower(): name for name in reversed(data.obs.columns)}
     column = wanted or next((by_lower_case[n] for n in usual if n in by_lower_case), None)
     if column is None:
@@ -175,8 +175,8 @@ def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str | None], bool]:
             return matrix, [name or None for name in names], what == "log"
         reasons.append(f"{name}: {what}")
     raise UserError(
-        f"{path} holds no counts ({'; '.join(reasons)}); rank values need counts, or the logarithm "
-        "of counts per 10,000: save them as layers['counts'] or raw"
+        f"{path} holds no counts ({'; '.join(reasons)}); ranking genes needs counts, or the "
+        "logarithm of counts per 10,000: save them as layers['counts'] or raw"
     )
 
 
@@ -230,7 +230,7 @@ def read_mtx(path: str | Path, known: Collection[str] = ()) -> Iterator[Record]:
     by_cell = matrix.tocsc()
     kind = kind_of_values(by_cell[:, :COUNTED].toarray().T)
     if kind != "counts":
-        raise UserError(f"{path} holds no counts: {kind}; rank values need counts")
+        raise UserError(f"{path} holds no counts: {kind}; give the matrix before normalization")
     for number, name in enumerate(cells):
         values = by_cell[:, number].toarray().ravel().astype(np.float64)
         cell = write_cell(genes, values / max(1.0, values.sum()) * TOTAL)
@@ -259,5 +259,5 @@ def _rows(path: Path, usual: tuple[str, ...], count: int, what: str) -> list[lis
     rows = [[cell.strip() for cell in line.split("\t")] for line in read_lines(found)]
     rows = [row for row in rows if row[0]]
     if len(rows) != count:
-        raise UserError(f"{found} has {len(rows)} names, but {path} {count} {what}; correct it")
+        raise UserError(f"{found} has {len(rows)} names, but {path} has {count} {what}; correct it")
     return rows

@@ -116,9 +116,9 @@ def split_off(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item
         aside.update(index for group in chosen.tolist() for index in same[group])
     if not 0 < len(aside) < len(items):
         raise UserError(
-            f"data.dev_share={share} of each label's texts leaves none on one side, and the most "
-            f"frequent label has {counted(max(map(len, groups.values())), 'different text')}; "
-            "give more data, another share, or a file of its own as data.dev"
+            f"data.dev_share={share} leaves no {'training' if aside else 'validation'} text; the "
+            f"most frequent label has {counted(max(map(len, groups.values())), 'different text')}: "
+            "give more data, another share, or a separate file as data.dev"
         )
     kept = [item for index, item in enumerate(items) if index not in aside]
     return kept, [items[index] for index in sorted(aside)]

@@ -76,7 +76,7 @@ def read_labelled_texts(
 def _not_empty(items: list[Item], path: str | Path) -> list[Item]:
     """The items, or a UserError if there are none."""
     if not items:
-        raise UserError(f"{path} holds no labelled example; expected one a row")
+        raise UserError(f"{path} holds no labelled example; expected one per row")
     return items
 
 
@@ -154,7 +154,7 @@ def _values(row: Row, name: str) -> list[Any]:
     if isinstance(value, str) and len(value.split()) > 1:
         raise UserError(
             f"{row.place}: {name!r} holds a text with spaces, expected one letter for each label; "
-            "write words as a list in .jsonl, or one a line in .conll"
+            "write words as a list in .jsonl, or one per line in .conll"
         )
     return list(value)
 

@@ -137,7 +137,7 @@ def parse_json(line: str, location: str) -> object:
         reason = getattr(error, "msg", "it cannot be parsed")
         column = getattr(error, "colno", 1)
         raise UserError(
-            f"{location}, column {column}: not JSON ({reason}); expected one object a line"
+            f"{location}, column {column}: not JSON ({reason}); expected one object per line"
         ) from None
     return parsed
 

@@ -143,8 +143,8 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
     sequence = _column(first, "sequence", columns.sequence)
     if sequence is None:
         raise UserError(
-            f"{first.place}: no column of sequences among {listed([*first.values])}; the first "
-            "line names the columns, such as sequence,label; or name it: --sequence-column NAME"
+            f"{first.place}: which of {listed([*first.values])} is the column of sequences? Give "
+            "--sequence-column NAME, or begin the file with column names such as sequence,label"
         )
     label = _column(first, "label", columns.label)
     if label is None and len(first.values) == 2:
@@ -181,7 +181,7 @@ def _label(row: Row, column: str) -> str | None:
 def _column(row: Row, role: str, wanted: str) -> str | None:
     """The column of a role: the wanted one, or the first usual name that occurs."""
     if wanted and wanted not in row.values:
-        raise UserError(f"{row.place}: there is no column {wanted!r} among {listed([*row.values])}")
+        raise UserError(f"{row.place}: no column {wanted!r}; give one of {listed([*row.values])}")
     by_lower_case = {name.lower(): name for name in reversed(row.values)}
     return wanted or next((by_lower_case[n] for n in USUAL[role] if n in by_lower_case), None)
 

@@ -54,9 +54,9 @@ def column(row: Row, name: str, keys: Sequence[str] = ("text", "label")) -> Any:
         hint = f" (did you mean {lower[near[0]]!r}?)" if near else ""
         given = " ".join(f"--set data.{key}=NAME" for key in keys)
         raise UserError(
-            f"{row.header}: there is no column {name!r} among {listed([*map(str, row.values)])}"
-            f"{hint}; name the columns, as in {given}; a CSV or TSV file begins with a line of "
-            "their names"
+            f"{row.header}: there is no column {name!r}{hint}; choose among "
+            f"{listed([*map(str, row.values)])} with {given} (a CSV or TSV file begins with a line "
+            "of column names)"
         )
     return row.values[name]
 
@@ -129,6 +129,6 @@ def _objects(path: str | Path) -> Iterator[Row]:
         values = parse_json(line, place)
         if not isinstance(values, dict):
             raise UserError(
-                f"{place}: not a JSON object; expected one a line, its keys naming the columns"
+                f"{place}: not a JSON object; expected one per line, with column names as keys"
             )
         yield Row(place, values, place)

@@ -58,10 +58,9 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise UserError(f"cannot read {path}: {error.strerror}; copy the model again") from error
     except Exception as error:  # damaged or malicious files raise many types
         named = re.search(r"GLOBAL (\S+)", str(error))  # torch's own text advises to run the code
-        reason = f": it names {named[1]}" if named else ", or is cut short"
+        reason = f"names {named[1]}, which may run code" if named else "is damaged or no tensors"
         raise UserError(
-            f"{path} does not hold tensors alone{reason}; nothing was run or written: get the "
-            "model as safetensors"
+            f"{path} {reason}; nothing was run or written: get the model as safetensors"
         ) from error
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()

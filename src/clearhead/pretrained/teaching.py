@@ -164,7 +164,7 @@ def _matrix(name: str, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
     if name not in tensors:
         raise UserError(f"the state dictionary lacks {name!r}; {EXPECTED}")
     if tensors[name].dim() != 2:
-        raise UserError(f"{name} has shape {tuple(tensors[name].shape)}, not two sizes; {EXPECTED}")
+        raise UserError(f"{name} has shape {tuple(tensors[name].shape)}, not a matrix; {EXPECTED}")
     rows, columns = tensors[name].shape
     return rows, columns
 

@@ -51,8 +51,8 @@ class ConfusionMatrix:
         every = np.concatenate([truth, predicted])
         if len(truth) != len(predicted) or not ((every >= 0) & (every < size)).all():
             raise UserError(
-                f"{len(truth)} true and {len(predicted)} predicted labels; give an index from 0 to "
-                f"{size - 1} of each for each example"
+                f"{len(truth)} true and {len(predicted)} predicted labels; expected one of each "
+                f"for every example, as an index from 0 to {size - 1}"
             )
         counts = np.zeros((size, size), np.int64)
         np.add.at(counts, (truth, predicted), 1)

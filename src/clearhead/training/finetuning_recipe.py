@@ -82,7 +82,7 @@ class FineTuningOptimizer(Optimizer):
         0.01, ge=0, description="decoupled weight decay, multiplied by the learning rate"
     )
     label_smoothing: float = Field(
-        0.0, ge=0, lt=1, description="probability given to the other labels"
+        0.0, ge=0, lt=1, description="probability spread over all labels, the right one too"
     )
 
 

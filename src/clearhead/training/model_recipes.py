@@ -83,7 +83,7 @@ class TranslationOptimizer(Optimizer):
     """With label smoothing and R-Drop."""
 
     label_smoothing: float = Field(
-        0.1, ge=0, lt=1, description="probability given to the other tokens (paper, section 5.4)"
+        0.1, ge=0, lt=1, description="probability spread over all tokens (paper, section 5.4)"
     )
     r_drop: float = Field(
         0.0,
@@ -149,7 +149,7 @@ class LanguageModel(Section):
     )
     seq_len: int = Field(128, gt=2, description="number of positions: the longest text, in tokens")
     path: str | None = Field(
-        None, description="model to train on, sizes included: a directory or a name on the hub"
+        None, description="model to start from, with its sizes: a directory or a name on the hub"
     )
 
 

@@ -95,7 +95,7 @@ class Optimizer(Section):
         "adam", description="muon learns more in each step, and each step takes longer"
     )
     schedule: Shape = Field("inverse_sqrt", description="learning rate after the warm-up")
-    peak_lr: float = Field(1.5e-3, gt=0, description="highest learning rate")
+    peak_lr: float = Field(1.5e-3, gt=0, description="highest learning rate (paper: the factor)")
     warmup: int = Field(1000, ge=0, description="steps until the highest learning rate")
     betas: tuple[Share, Share] = Field((0.9, 0.98), description="decay rates of Adam's moments")
     eps: float = Field(1e-9, gt=0, description="Adam's epsilon")
@@ -112,7 +112,7 @@ class Run(Section):
     batch_tokens: int = Field(
         4096, gt=0, description="tokens in a batch, padding included, on each side"
     )
-    accumulate: int = Field(1, gt=0, le=10_000, description="batches whose gradients form one step")
+    accumulate: int = Field(1, gt=0, le=10_000, description="batches per step, gradients added up")
     seed: int = Field(1, description="seed of initialization, dropout and the order of the batches")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:N or mps")
     precision: Precision = Field(
@@ -131,7 +131,7 @@ class Run(Section):
     save_every: int = Field(500, gt=0, description="steps between two checkpoints")
     metric: str = Field("loss", description="metric that selects the best checkpoint")
     patience: int = Field(
-        0, ge=0, description="stop after so many validations without a better one; 0: never"
+        0, ge=0, description="stop after this many validations without improvement; 0: never"
     )
     samples: int = Field(3, ge=0, description="model outputs that each validation shows")
     average: int = Field(5, ge=0, description="snapshots averaged into the final model; 0: none")

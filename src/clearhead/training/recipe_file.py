@@ -135,7 +135,7 @@ def _kind(task: object, origin: str) -> type[Recipe]:
     if isinstance(task, str) and task in RECIPES:
         return RECIPES[task]
     if str(task).startswith("biology"):
-        raise UserError(f"{origin} is of clearhead bio; use `clearhead bio dna train --resume`")
+        raise UserError(f"{origin} belongs to `clearhead bio`; use its command train or pretrain")
     near = difflib.get_close_matches(str(task), RECIPES, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise UserError(f"{origin}: there is no task {task!r}, expected {', '.join(RECIPES)}{hint}")

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from clearhead.models import Transformer
 
 WINDOW = 4096  # sentences that are decoded by one call
-NEEDS_BOTH = (
-    "Translator needs a model and its tokenizer; Translator.from_pretrained() loads the shipped "
-    "translator, Translator.from_pretrained(DIRECTORY) another one"
-)
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +76,7 @@ class Translator:
         engine: EngineName = "auto",
     ) -> None:
         if model is None or not hasattr(model, "eval") or tokenizer is None:
-            raise UserError(NEEDS_BOTH)
+            raise UserError("give a model and a tokenizer, or use Translator.from_pretrained(PATH)")
         models = [model.eval(), *(other.eval() for other in others)]
         chosen = engine_for(model, Request(engine, "auto", precision), models[1:])
         self._set(Loaded(chosen, tokenizer, model.eval), split_sentences, refuse_long)
@@ -117,7 +113,6 @@ class Translator:
         """Load a model directory, a run directory or a Marian; None means the shipped translator.
 
         A Marian (OPUS-MT) is a directory in the Hugging Face layout or a name on the hub.
-
         `precision` is the number format of the computation: float32 gives the model's own
         translations, int8 (native engine) and bfloat16 (readable engine) nearly the same ones,
         and auto is the fastest on this processor. `others` are further models with the same

@@ -69,7 +69,7 @@ def test_what_is_saved_is_what_transformers_computes_with(task: str, tmp_path: P
         torch.testing.assert_close(ours, theirs(given).logits, rtol=0, atol=1e-5)
         card = (directory / "README.md").read_text(encoding="utf-8")
         assert "Training data: train.txt" in card and " texts, at step" in card
-        unit = {"causal": " tokens", "masked": " masked words"}[task]
+        unit = {"causal": " tokens", "masked": " masked tokens"}[task]
         assert f"{unit}, less than a minute" in card and "target" not in card
 
 
@@ -134,7 +134,7 @@ def test_a_model_without_the_head_for_masked_words_is_one_line(tmp_path: Path) -
     bert = Bert.from_config(BertConfig(vocab_size=330, d_model=16, h=2, heads=("pooler",)))
     save_pretrained(bert, whole.run.last)  # beside its tokenizer
     recipe = tiny_language("masked", tmp_path, model={"path": str(whole.run.last)})
-    with pytest.raises(UserError, match="last has no head for masked words, only pooler; give"):
+    with pytest.raises(UserError, match="last has no head for masked tokens, only pooler; give"):
         start(recipe, tmp_path / "more")
 
 

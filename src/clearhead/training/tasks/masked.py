@@ -1,4 +1,4 @@
-"""Masked language modelling: a `Bert` predicts masked words of plain text from all others."""
+"""Masked language modelling: a `Bert` predicts masked tokens of plain text from all others."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,14 +26,14 @@ from clearhead.training.task import Metric, TaskDescription, ValidationResult
 from clearhead.training.tasks.language import LanguageTask, TokenizerFormat
 
 ABOUT = """\
-A BERT trained with clearhead to predict masked words; use it with
+A BERT trained with clearhead to predict masked tokens; use it with
 `clearhead fill-mask --model DIRECTORY`, or load the directory with `transformers`."""
 DEV_ROWS = 64
 DEV_SEED = 0  # the same words are masked in every validation of every run
 
 
 class Masked(LanguageTask):
-    """15 % of all words are masked, other ones in each epoch.
+    """15 % of all tokens are masked, others in each epoch.
 
     A row is one text, [CLS] … [SEP], as a text is given to the trained model. In rows of several
     texts a model would learn to copy frequent words of the other texts, which are absent in use.
@@ -42,10 +42,10 @@ class Masked(LanguageTask):
     description = TaskDescription(
         "Masked language model",
         ABOUT,
-        "masked words",
+        "masked tokens",
         "texts",
         "clearhead fill-mask --model",
-        Metric("accuracy", "accuracy", "Accuracy on masked words", 3),
+        Metric("accuracy", "accuracy", "Accuracy on masked tokens", 3),
     )
     model_class, config_class = Bert, BertConfig
     tokenizer_format = TokenizerFormat(learn_wordpiece, FastTokenizer.wordpiece)
@@ -130,7 +130,7 @@ class Masked(LanguageTask):
         model = super().prepare_model(recipe, run)
         if "masked_lm" not in model.heads:
             raise UserError(
-                f"{recipe.model.path} has no head for masked words, only "
+                f"{recipe.model.path} has no head for masked tokens, only "
                 f"{', '.join(model.heads) or 'hidden states'}; give a model that predicts them"
             )
         return model

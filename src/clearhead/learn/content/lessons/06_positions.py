@@ -250,8 +250,8 @@ solves the task at the length it was trained on. At length 20 both get much wors
 is of any use: near 50 %, or below. For the learned vectors this is no surprise: rows 10 to 39 were
 never trained. The paper hoped that sinusoids would generalize to longer sentences. Here they help a
 little and not far. *A formula for every position is not the same as a model that has learned to use
-it.* Rotary embeddings (Su et al. 2021) put the rotation of this chapter into queries and keys, so
-that scores depend on distances only; `clearhead.blocks.RotaryPositions` has them.
+it.* Rotary embeddings (Su et al. 2021) apply the rotation of this chapter to queries and keys, so
+that positions enter a score only by their difference; `clearhead.blocks.RotaryPositions` has them.
 
 ## Exercises
 """

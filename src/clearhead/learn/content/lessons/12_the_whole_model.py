@@ -262,8 +262,8 @@ show_exercises(12)
   batch with a longer one.
 - *`model.eval()` forgotten.* Dropout is still active, and two calls differ. `torch.no_grad()` does
   not change this; it only stops recording gradients. How to notice: call the model twice.
-- *Two vocabularies confused.* A target id is looked up in the source's embedding. With a joint
-  vocabulary nothing happens; with two it silently embeds another word, or fails.
+- *Two vocabularies confused.* A target id is looked up in the source's embedding. With one
+  shared matrix nothing happens; with two it silently embeds another word, or fails.
 
 ## Further reading
 

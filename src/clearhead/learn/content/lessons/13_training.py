@@ -116,7 +116,7 @@ show_source("clearhead.training.objective:_smoothed")
 # %% [markdown]
 """
 `hidden[real]` removes the padding by *indexing*. Multiplying the losses by 0 at padding is not the
-same: if one of them is NaN or infinite, NaN · 0 is still NaN.
+same: if one of them is NaN or infinite, its product with 0 is NaN.
 
 ## Experiment 1: two numbers to know before any training
 

@@ -212,7 +212,7 @@ The empty translation has probability 0.02, the whole sentence 0.7¹² = 0.014. 
 to write nothing, and up to beam 5 the search hides this: after the BOS token, EOS is only the
 sixth most probable token, so it is not among the K best continuations, which the search keeps.
 With a beam of six it is kept. This is a real and well-known effect: larger beams make translations
-shorter and worse, because the mistakes of the search had been compensating a mistake of the model.
+shorter and worse, because the errors of the search had hidden an error of the model.
 
 Dividing by the length repairs it. Per token, the whole sentence has −0.33 and the empty one ln
 0.02 = −3.91.

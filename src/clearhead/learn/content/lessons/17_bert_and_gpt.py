@@ -89,8 +89,8 @@ the vector that BERT gives each token. GPT learns from each token of a batch, BE
 
 **80/10/10.** Of the chosen tokens BERT replaces 80 % by `[MASK]`, 10 % by a random token, and
 leaves 10 % as they are. When the model is used, its input contains no `[MASK]` token. If the loss
-had counted only positions with `[MASK]`, nothing would have trained the vectors of ordinary
-tokens.
+had counted only positions with `[MASK]`, the output vectors at ordinary tokens would never have
+been trained to predict anything.
 
 ## The source
 """

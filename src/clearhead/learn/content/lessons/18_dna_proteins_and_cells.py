@@ -73,8 +73,8 @@ show_figure(draw_tokens)
 # %% [markdown]
 r"""
 Every inner base is in three 3-mers. So predicting a single masked 3-mer is trivial: in the figure,
-the neighbours of GCA spell it. Only k masked words in a row hide one base, and the library masks
-such spans (`clearhead.data.masking`).
+the neighbours of GCA spell it. A base is hidden only if all k tokens that contain it are masked, so
+the library masks spans of k tokens (`clearhead.data.masking`).
 
 ## The formulas
 
@@ -101,8 +101,9 @@ show_source("clearhead.biology.cells:ranked")
 
 # %% [markdown]
 """
-One base means little, so the embedding reads a window: each feature is a motif detector, which
-biologists draw as a sequence logo. The Transformer above it relates the motifs that were found.
+One base means little, so the embedding reads a window: each feature detects a motif, a
+short pattern that biologists draw as a sequence logo. The Transformer above it relates the motifs
+that were found.
 
 ## Experiment 1: sorting a cell
 
@@ -132,8 +133,9 @@ for name, same in cells.items():
 # %% [markdown]
 """
 By counts every cell begins with ACTB, so the first word says nothing. Divided by the median, every
-cell begins with the marker of its type. Deeply and shallowly sequenced cells can be compared,
-because each count is divided by the cell's total first.
+cell begins with the marker of its type. The depth of sequencing does not change the order: it
+multiplies all counts of a cell by one factor. Each count is divided by the cell's total first
+because the medians are taken over cells of different depths.
 
 ## Experiment 2: a perfect score from nothing
 
