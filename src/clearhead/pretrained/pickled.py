@@ -58,7 +58,7 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise UserError(f"cannot read {path}: {error.strerror}; copy the model again") from error
     except Exception as error:  # damaged or malicious files raise many types
         named = re.search(r"GLOBAL (\S+)", str(error))  # torch's own text advises to run the code
-        reason = f"names {named[1]}, which may run code" if named else "is damaged or no tensors"
+        reason = f"names {named[1]}, which may run code" if named else "is damaged"
         raise UserError(
             f"{path} {reason}; nothing was run or written: get the model as safetensors"
         ) from error
