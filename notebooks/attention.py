@@ -92,8 +92,9 @@ print("red attends most to", encoder.keys[int(rows[red].argmax())])
 """
 The more of these rows attend to the next token, the better the position alone explains the head.
 
-The decoder attends to no later token: when it predicts a token, the next ones do not exist yet.
-All weights above the diagonal are zero, in every layer and every head.
+The decoder attends to no later token. The whole translation is given here, but the look-ahead
+mask hides the later tokens, because they do not exist yet when a translation is generated. All
+weights above the diagonal are zero, in every layer and every head.
 """
 
 # %%
@@ -122,9 +123,9 @@ plots.all_heads(cross, layer=cross.alignment_layer)
 
 # %% [markdown]
 """
-Which layer shows the alignment best? One sentence is not enough to tell. The built-in grammar
-generates both sentences from one tree, so the true alignment is given. The alignment error rate (0
-is perfect) of each layer, averaged over its heads:
+Which layer shows the alignment best? One sentence is not enough to decide. The built-in grammar
+generates both sentences from one tree, so the true alignment is known. The weights of each layer
+are averaged over its heads; the alignment error rate of this average (0 is perfect) is:
 """
 
 # %%

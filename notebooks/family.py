@@ -150,8 +150,8 @@ There are four main differences:
 
 1. **The mask.** GPT uses a `look_ahead_mask`: position t attends to the positions 0 … t. BERT
    attends to all.
-2. **The position of the norm.** BERT is post-norm (`PostNormResidualConnection`); GPT is pre-norm
-   and therefore has a final norm.
+2. **The position of the norm.** BERT is post-norm (`PostNormResidualConnection`). This GPT is
+   pre-norm, like GPT-2, and therefore has a final norm; the first GPT (2018) was post-norm.
 3. **The input.** BERT adds a segment embedding, because its input may consist of two texts, and
    normalizes the sum.
 4. **The output.** Both multiply by the embedding matrix. BERT's head has one more linear layer,
@@ -163,7 +163,8 @@ differs.
 The first difference is the important one. The causal mask allows GPT to train on the next token at
 all positions at once, and a model trained in this way can generate text from left to right. The
 figure shows masks of the first sentence with some padding: on the left the padding mask, which is
-BERT's; in the middle the look-ahead mask; on the right both combined, which is GPT's.
+BERT's; in the middle the look-ahead mask, which is GPT's; on the right both combined. GPT needs
+no padding mask here: the padding is at the end, so the look-ahead mask hides it from all words.
 """
 
 # %%
@@ -279,8 +280,8 @@ Markdown("\n".join(["| sentence | word | BERT | GPT |", "|---|---|---|---|", *ro
 
 # %% [markdown]
 """
-BERT cannot generate text, because it was not trained to predict the next word. GPT appends the
-most probable next word and repeats this until it predicts the EOS token.
+BERT was not trained to continue a text; it fills gaps, using the words on both sides. GPT appends
+the most probable next word and repeats this until it predicts the EOS token.
 """
 
 # %%

@@ -142,10 +142,10 @@ plt.show()
 # %% [markdown]
 # ## 4. From probabilities to a token
 #
-# Divide the interval from 0 to 1 into one segment per token, as long as its probability, and draw
-# a random point: the token whose segment contains the point is chosen. A seed determines the
-# sequence of points and therefore the text. The frequencies of many draws approach the
-# probabilities:
+# Divide the interval from 0 to 1 into one segment per token. The length of a segment is the
+# probability of its token. Draw a random point: the token whose segment contains the point is
+# chosen. A seed determines the sequence of points and therefore the text. The frequencies of many
+# draws approach the probabilities:
 
 # %%
 points = Points([7])

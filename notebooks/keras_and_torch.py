@@ -113,9 +113,9 @@ assert difference < 1e-10
 
 # %% [markdown]
 """
-Two functions with equal outputs could still have different gradients. So the same gradient is
-propagated back through both, into the inputs and every weight. A gradient is converted in the same
-way as its weight.
+Equal outputs for one input do not prove that the gradients are equal: a `detach` changes only the
+gradient. So the same gradient is propagated back through both, into the inputs and every weight. A
+gradient is converted in the same way as its weight.
 """
 
 # %%

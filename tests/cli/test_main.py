@@ -243,3 +243,10 @@ def test_no_command_replaces_the_file_that_it_reads(
     _, err = capsys.readouterr()
     assert "it is the input; give another file with --output" in err and err.count("\n") == 1
     assert (tmp_path / "in.tsv").read_text(encoding="utf-8") == "Hello.\n"
+
+
+@pytest.mark.parametrize("given", [(b"--\xff",), (b"-i", b"\xff.txt")])
+def test_an_argument_that_is_not_utf8_is_one_line(given: tuple[bytes, ...]) -> None:
+    command = [os.fsencode(sys.executable), b"-m", b"clearhead", b"translate", *given]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), done.stderr

@@ -169,7 +169,7 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     [
         (["Hi", "-i", "x"], "both TEXT and --input"),
         (["Hi", "-"], "TEXT '-' is not standard input; leave TEXT out"),
-        ([__file__], f"give --input {__file__} to have"),
+        ([__file__], f"to read the file, give --input {__file__}"),
         (["The caf\udce9 is open."], "TEXT, character 8: 0xe9 is not valid UTF-8; give the text"),
         (["Hi", "a\ud800b"], "TEXT, character 2: 0xd800 is not valid UTF-8"),
         (["-i", "nowhere.txt"], "nowhere.txt: no such file"),
@@ -198,6 +198,11 @@ def test_lines_typed_on_a_terminal_are_answered_one_by_one(clearhead: Run) -> No
     code, out, err = clearhead(stdin=b"Hello\n\nI am fine.\n", stream=Terminal)
     assert (code, out) == (0, expected("Hello", "", "I am fine."))
     assert err.count("> ") == 4  # three answered, the fourth met the end
+
+
+def test_bytes_that_are_not_utf8_are_one_line_when_they_are_typed_too(clearhead: Run) -> None:
+    code, out, err = clearhead(stdin=b"Hello\ncaf\xe9\n", stream=Terminal)
+    assert (code, out) == (2, expected("Hello")) and "is not valid UTF-8" in err.splitlines()[-1]
 
 
 def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:

@@ -140,3 +140,12 @@ def test_a_joined_text_holds_whole_pairs_on_both_sides(monkeypatch: pytest.Monke
             len(re.findall(re.escape(letters(p.target)), letters(pair.target))) for p in PAIRS[:3]
         ]
         assert whole == other and sum(whole) >= 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(seed=seeds)
+def test_signs_that_are_no_letters_and_texts_of_one_sign_pass_through_every_form(
+    form: Form, seed: int
+) -> None:
+    for pair in (Pair("Line 3 is ½ done ².", "Ⅳ est à ½ ①."), Pair("go.", "."), Pair(".", "va.")):
+        assert all(form(Random(seed), pair))

@@ -85,3 +85,9 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 def test_line_feeds_inside_a_text_become_spaces() -> None:
     assert one_line("a \r\n\t b\n") == "a b"
     assert one_line("a\u00a0\u2028b ") == "a\u00a0\u2028b "
+
+
+def test_utf16_without_a_mark_is_named_by_its_zero_bytes(tmp_path: Path) -> None:
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(UserError, match="the file is UTF-16"):
+            lines_of("a cat".encode(encoding), tmp_path)

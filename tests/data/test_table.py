@@ -50,7 +50,7 @@ def test_json_numbers_and_truth_values_are_labels_too(tmp_path: Path) -> None:
 
 def test_an_unknown_column_is_named_with_those_that_there_are(tmp_path: Path) -> None:
     (row,) = read_table(write(tmp_path / "a.csv", "sequence,label\nACGT,1\n"))
-    with pytest.raises(UserError, match=r"line 1: .* no column 'text' among sequence, label; name"):
+    with pytest.raises(UserError, match=r"no column 'text'; choose among sequence, label with"):
         column(row, "text")
 
 
@@ -61,7 +61,7 @@ def test_a_column_in_other_letters_is_named_and_a_file_without_header_is_explain
     with pytest.raises(UserError, match=r"line 2: .*\(did you mean 'Text'\?\)"):
         column(row, "text")
     (row,) = read_table(write(tmp_path / "b.csv", "The street was awful.,neg\nGood.,pos\n"))
-    with pytest.raises(UserError, match="begins with a line of their names"):
+    with pytest.raises(UserError, match="begins with a line of column names"):
         column(row, "text")
 
 
@@ -97,6 +97,13 @@ def test_a_message_names_a_few_of_many_columns(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"G5\b.*, …") as caught:
             list(read_table(path))
         assert len(str(caught.value)) < 400 + len(str(path))
+
+
+def test_half_of_a_surrogate_pair_is_refused_and_a_whole_one_is_a_character(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="line 1: half of a surrogate pair"):
+        list(read_table(write(tmp_path / "a.jsonl", r'{"text": "a \ud800 b"}')))
+    (row,) = read_table(write(tmp_path / "b.jsonl", r'{"text": "a \ud83d\ude00 b"}'))
+    assert text_of(row, "text") == "a 😀 b"
 
 
 @pytest.mark.parametrize(

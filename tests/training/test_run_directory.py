@@ -1,6 +1,7 @@
 """A run directory is never overwritten, and what can be refused is refused before it is made."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from clearhead.errors import UserError
 from clearhead.training.checkpoint import list_snapshots
 from clearhead.training.recipe import Recipe
+from clearhead.training.run_directory import RunDirectory
 from clearhead.training.session import Session, resume, start
 from clearhead.training.tasks.translation import prepare_dev
 from tests.training.tiny import tiny_recipe
@@ -145,7 +147,8 @@ def test_what_a_kill_left_of_files_being_written_is_swept_away(
 ) -> None:
     run = tmp_path / "run"
     (run / "last").mkdir()
-    unfinished = [run / ".config.yaml.abcd_123", run / "last" / ".model.safetensors.0a1b2c3d"]
+    unfinished = [run / ".config.yaml.abcd_123", run / ".tokens.bin.80ab5b64"]
+    unfinished += [run / "last" / ".model.safetensors.0a1b2c3d"]
     others = [run / ".gitignore", run / "last" / ".model.safetensors", run / ".notes.md.backup"]
     for path in unfinished + others:
         path.write_text("half", encoding="utf-8")
@@ -157,3 +160,30 @@ def test_a_kill_before_the_first_file_was_whole_leaves_the_directory_free(tmp_pa
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".config.yaml.abcd1234").write_text("hal", encoding="utf-8")
     start(tiny_recipe(tmp_path), tmp_path / "run")
+
+
+def test_files_that_no_run_wrote_are_left_alone_beside_a_recipe(tmp_path: Path) -> None:
+    recipe, project = tiny_recipe(tmp_path), tmp_path / "project"
+    (project / "data").mkdir(parents=True)
+    own = {"config.yaml": "# mine", "tokenizer.json": "{}", "data/dev.jsonl": "kept"}
+    for name, content in own.items():
+        (project / name).write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match="is not an empty directory"):
+        start(recipe, project)
+    assert {name: (project / name).read_text(encoding="utf-8") for name in own} == own
+
+
+def test_a_corpus_that_changed_before_it_was_copied_is_an_error(tmp_path: Path) -> None:
+    recipe, root = tiny_recipe(tmp_path), tmp_path / "run"
+    RunDirectory.create(root, recipe).lock.release()
+    path = tmp_path / "train.tsv"
+    path.write_text("A new pair.\tUne paire.\n" + path.read_text("utf-8"), encoding="utf-8")
+    with pytest.raises(UserError, match="has changed since this run began, and the run stopped"):
+        resume(root)
+
+
+def test_the_copies_of_a_trained_run_are_not_made_anew(session: Session, tmp_path: Path) -> None:
+    session.train()
+    shutil.rmtree(tmp_path / "run" / "data")
+    with pytest.raises(UserError, match=r"origin\.json"):
+        resume(tmp_path / "run")

@@ -171,3 +171,19 @@ def test_fenced_code_is_copied_through_all_lists_of_lines() -> None:
     hello = write(["Hello"])
     assert write(fence) == hello + copied
     assert write(["Hello", "```", "Hello"]) == b"Hello\n```\n" + hello
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        ["- ```sh", "  Hello", "  ```"],
+        ["<pre class=x>", "Hello", "</PRE> Hello"],
+        ["<script>", "Hello", "</script>"],
+        ["<!-- Hello", "Hello", "-->"],
+    ],
+)
+def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) -> None:
+    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=6, n_best=1))
+    hello = write(["Hello"])
+    assert write(block[:2]) + write(block[2:]) == "".join(f"{line}\n" for line in block).encode()
+    assert write(["Hello"]) == hello

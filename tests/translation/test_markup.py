@@ -160,6 +160,13 @@ def test_what_is_not_markup_stays_in_the_text(text: str) -> None:
         ("a\n~~~\nb\n```\n", "a\n\n"),
         ("a <pre>b\n\nc</pre> d", "a \n d"),
         ("**a\nb**", "**a\nb**"),
+        ("The `list`s and <code>Tensor</code>s", "The X1 and X2"),
+        ("<b>1</b><b>2</b> cats", "1\n2 cats"),
+        ("[1](#a)[2](#b)", "1\n2"),
+        ("un<b>believ</b><i>able</i>", "unbeliev\nable"),
+        ("\u200bThe\xad \x1b[31mcat\x1b[0m\x00", "The cat"),
+        ('<a href="x" download>b</a> <b data-x hidden>d</b>', "b d"),
+        ("- ```sh\n  a b\n  ```\n- c", "\n\n- c"),
     ],
 )
 def test_markup_is_taken_out(text: str, plain: str) -> None:
@@ -199,6 +206,7 @@ EXAMPLES = {
     "<li>I like the <b>red</b> car.</li>": "<li>J'aime la voiture <b>rouge</b>.</li>",
     "the **old** chair": "la **vieille** chaise",
     "Run `git status` to see the changes.": "Exécutez `git status` pour voir les modifications.",
+    "\u200bGood morning.\u200e": "\u200bBonjour.\u200e",
     "<b>Good morning.</b>\n```\nGood morning.\n```": "<b>Bonjour.</b>\n```\nGood morning.\n```",
 }
 
@@ -207,6 +215,13 @@ EXAMPLES = {
 def test_the_shipped_translator_keeps_markup(engine: EngineName) -> None:
     t = Translator.from_pretrained(engine=engine)
     assert t.translate(list(EXAMPLES)) == list(EXAMPLES.values())
+
+
+def test_letters_that_touch_code_stay_with_it() -> None:
+    texts = ["The `list`s and `dict`s are here.", "pre`code` is here.", "All `int`8 values."]
+    for text, code in zip(texts, ["`list`s", "`code`", "`int`8"], strict=True):
+        (translation,) = Translator.from_pretrained().translate([text])
+        assert code in translation and not re.search(r"X\d", translation)
 
 
 def test_all_hypotheses_their_links_and_doubts_hold_markup() -> None:

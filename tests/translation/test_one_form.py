@@ -89,3 +89,13 @@ def test_the_shipped_translator_addresses_the_reader_of_a_letter_in_one_way() ->
     )
     (translation,) = shipped.translate([letter])
     assert forms_of_address(translation) == {VOUS}
+
+
+def test_the_sentences_of_a_text_are_compared_whatever_the_other_texts_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "You are my son, and I love you. Could you please sign here, sir?"
+    t = Translator.from_pretrained()
+    alone = t.translate([text], beam_size=1)
+    monkeypatch.setattr("clearhead.translation.translator.WINDOW", 2)
+    assert t.translate(["Yes.", text, "No."], beam_size=1)[1:2] == alone

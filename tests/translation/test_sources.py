@@ -150,6 +150,8 @@ def test_layout_and_indentation_are_copied() -> None:
         "| Hello world. |  I am fine. |": f"| {hello} |  {fine} |",
         "<p>Hello world.</p>\n<hr>\n* I am fine.": f"<p>{hello}</p>\n<hr>\n* {fine}",
         "  --- ": "  ---",
+        "Hello world.\t\tI am fine.\t\t \n": f"{hello}\t\t{fine}\t\t",
+        '[1]: https://example.com/x "Hello world."': '[1]: https://example.com/x "Hello world."',
     }
     assert t.translate(list(copied)) == list(copied.values())
 

@@ -60,8 +60,8 @@ class MultiHeadAttentionBlock(nn.Module):
         attention_scores: the weights of the last forward pass, (batch, h, query, key), before
             dropout and detached; None before the first, while `keep_attention_scores` is False,
             and after a pass within `torch.func`, whose tensors are valid only there.
-        keep_attention_scores: True by default. Training and the decoding engines switch it
-            off for their models (`record_attention`), to save memory.
+        keep_attention_scores: True by default. `accelerate`, used for training and on a GPU,
+            switches it off (`record_attention`), to save memory.
 
     Raises:
         UserError: d_model is not divisible by h; batch sizes, lengths, widths or the mask

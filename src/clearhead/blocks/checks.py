@@ -4,7 +4,7 @@ Each `check_…` raises a `UserError` unless its arguments are what its docstrin
 names the argument, its shape and what was expected.
 
 They read shapes and dtypes only, so they cost nothing measurable and a GPU need not wait for them.
-`outside` alone reads values, on a CPU, where there are any.
+`outside` reads values, but only on a CPU; `has_values` reads them on any device.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Which keys each query may attend to. Masks are boolean, True = visible.
 
 Shapes are (batch, 1, query, key) or broadcast to it, so masks combine with ``&``.
-(`torch.nn.MultiheadAttention` uses the opposite sign, True = hidden; Keras and
+(`torch.nn.MultiheadAttention` uses the opposite convention, True = hidden; Keras and
 `F.scaled_dot_product_attention` use ours.)
 """
 

@@ -7,7 +7,7 @@ from clearhead.blocks.checks import check_features
 
 
 class LayerNormalization(nn.Module):
-    r"""Normalises each vector to mean 0 and standard deviation 1, then scales and shifts it.
+    r"""Normalizes each vector to mean 0 and standard deviation 1, then scales and shifts it.
 
     .. math:: \alpha \, \frac{x - \mu}{\sigma + \epsilon} + \text{bias}
 

@@ -57,7 +57,7 @@ class PositionalEncoding(nn.Module):
         return self.dropout(x + self.pe[:, start : start + x.shape[1]].to(x.dtype))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """As in `nn.Module`; the meta device holds no values, so they are computed after it."""
+        """As in `nn.Module`; leaving the meta device, which has no values, computes `pe`."""
         had_values = not self.pe.is_meta
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if not (had_values or self.pe.is_meta):

@@ -24,7 +24,7 @@ class ResidualConnection(nn.Module):
     feature (hkproj/pytorch-transformer). `norm` replaces the norm.
 
     Shape:
-        x: (batch, seq_len, d_model), sublayer: same -> same. Returns the same.
+        x: (batch, seq_len, d_model) -> the same; the sublayer keeps this shape, too.
     """
 
     def __init__(self, dropout: float, norm: nn.Module | None = None) -> None:

@@ -93,11 +93,16 @@ def _typed_lines(hint: str) -> Iterator[list[str]]:
     print(hint, file=sys.stderr)
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
+        line = sys.stdin.buffer.readline()
         if not line:
             print(file=sys.stderr)
             return
-        yield [line.rstrip("\r\n")]
+        try:
+            yield [line.rstrip(b"\r\n").decode("utf-8")]
+        except UnicodeDecodeError:
+            raise UserError(
+                "what was typed is not valid UTF-8; set the terminal to UTF-8"
+            ) from None
 
 
 def named_texts(source: str, form: Form = "auto") -> "Iterator[Named]":

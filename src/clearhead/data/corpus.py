@@ -175,7 +175,7 @@ def parse_grammar(spec: str) -> GrammarPairs:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 class Texts:

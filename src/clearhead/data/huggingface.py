@@ -45,9 +45,9 @@ class HuggingFacePairs(Pairs):
     def _records(self) -> Iterator[Any]:
         try:
             yield from self._load()
-        except UserError:
+        except (UserError, MemoryError):
             raise
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # the package raises many kinds
             raise UserError(
                 f"cannot load {self.data_set} (split {self.split}): {_first_line(error)}; "
                 "check the name, the split and the network, or give a local directory"

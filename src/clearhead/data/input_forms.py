@@ -96,7 +96,7 @@ def as_typed_in_a_chat(random: Random, pair: Pair) -> Pair:
 
 def without_full_stop(random: Random, pair: Pair) -> Pair:
     """Both sides without their full stop."""
-    if not all(side.endswith(".") and not side.endswith("..") for side in pair):
+    if not all(side[:-1].strip() and side[-1] == "." and side[-2] != "." for side in pair):
         return pair
     return Pair(*(side[:-1] for side in pair))
 
@@ -228,7 +228,7 @@ FORMS: dict[Form, float] = {
 
 def _capitalized(word: str) -> str:
     """The word with its first letter in upper case, the others unchanged."""
-    first = next(i for i, character in enumerate(word) if character.isalpha())
+    first = next((i for i, character in enumerate(word) if character.isalpha()), 0)  # ½ has none
     return word[:first] + word[first].upper() + word[first + 1 :]
 
 

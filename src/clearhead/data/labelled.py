@@ -78,7 +78,7 @@ def label_set(items: Iterable[Labelled], path: str | Path) -> list[str]:
             f"{path}: the only label is {', '.join(map(repr, names)) or 'none'}; there is nothing "
             "to distinguish; give data with two or more"
         )
-    numbers = all(name.isdecimal() for name in names)
+    numbers = all(name.isdecimal() and len(name) < 19 for name in names)
     return sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
 
 

@@ -100,7 +100,7 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
 
 def refuse_utf16(path: str | Path, first: bytes) -> None:
     """Refuse a file that begins as UTF-16 does; the message has the command that converts it."""
-    if first.startswith(UTF16_BOMS):
+    if first.startswith(UTF16_BOMS) or 0 in first[:2]:  # without a mark, ASCII has zero bytes
         raise UserError(
             f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
             f"convert it (for example: iconv -f UTF-16 -t UTF-8)"

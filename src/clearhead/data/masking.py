@@ -95,7 +95,7 @@ def hide_spans(ids: Ids, spans: Spans, *seeds: int) -> Masked:
 
     Shape: (batch, seq_len) -> twice (batch, seq_len)
     """
-    rng = np.random.default_rng(seeds)
+    rng = np.random.default_rng([abs(seed) for seed in seeds])
     can_hide = np.isin(ids, spans.ordinary)
     # A position is in a span if one of `length` starts hits: solve 1 - (1 - p)^length = share.
     start_rate = 1 - (1 - spans.share) ** (1 / spans.length)

@@ -131,4 +131,12 @@ def _objects(path: str | Path) -> Iterator[Row]:
             raise UserError(
                 f"{place}: not a JSON object; expected one per line, with column names as keys"
             )
+        if "\\ud" in line.lower():  # only an escape can be half of a surrogate pair
+            try:
+                json.dumps(values, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError:
+                raise UserError(
+                    f"{place}: half of a surrogate pair, which is not a character; expected valid "
+                    "Unicode"
+                ) from None
         yield Row(place, values, place)

@@ -18,9 +18,9 @@ COLDEST, HOTTEST = 1e-4, 1e4
 class DecodingOptions:
     """The choices of a search; lengths are in tokens.
 
-    A translation of a source of n tokens has at most `max_length` tokens, or, if that is
-    None, `max_length_factor` · n + `max_length_extra`; the EOS token counts, and the number
-    of the model's positions is the final limit. `min_length` does not count the EOS token.
+    A translation of a source of n tokens has at most `max_length` tokens or, if that is None,
+    `max_length_factor` · n + `max_length_extra` (but at least `min_length` + 1); the EOS token
+    counts. The model's positions are the final limit. `min_length` does not count the EOS token.
     See `normalize` for `length_penalty`.
 
     With `early_stopping` a beam search ends when `beam_size` hypotheses are finished; without
@@ -197,7 +197,7 @@ def check_layer(layer: int, layers: int) -> None:
 
 
 def alignment_layer_of(layers: int) -> int:
-    """The decoder layer for word alignment: the last of two, of more the last but one.
+    """The decoder layer for word alignment: the last of one or two, else the last but one.
 
     `clearhead evaluate --data grammar:test:500` measures the error of every layer.
     """

@@ -1,4 +1,4 @@
-"""Cross-attention weights while the model is forced along given translations."""
+"""Cross-attention weights of given translations, by teacher forcing."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence

@@ -45,7 +45,7 @@ class Writing:
     next token, from its prompt while that lasts, then the token that was chosen for it.
 
     A text has a seed of its own, and does not depend on the other texts. `written` holds the ids
-    so far, `endings` the reason why a text ended. `check_prompts` tests the prompts first.
+    so far, `endings` the reason why a text ended. Check the prompts with `check_prompts` first.
     """
 
     def __init__(

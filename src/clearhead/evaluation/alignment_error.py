@@ -102,7 +102,7 @@ class LinkCount:
 def alignment_errors(
     model: Transformer, tokenizer: Tokenizer, pairs: Sequence[GrammarPair], batch_tokens: int = 8192
 ) -> AlignmentErrors:
-    """Force the model along the references and compare its cross-attention with the gold links.
+    """Compare the cross-attention of the teacher-forced references with the gold links.
 
     Raises:
         UserError: no pair is short enough for the model.

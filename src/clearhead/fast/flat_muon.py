@@ -86,7 +86,7 @@ def orthogonalize(stack: Tensor, rounds: int = 5) -> Tensor:
     x = wide / (torch.linalg.matrix_norm(wide, keepdim=True) + 1e-12)
     x = x.bfloat16() if multiplies_bfloat16(x.device) else x
     for _ in range(rounds):
-        square = x @ x.mT  # (n, columns, rows) -> (n, rows, rows)
+        square = x @ x.mT  # (n, rows, columns) @ (n, columns, rows) -> (n, rows, rows)
         polynomial = torch.baddbmm(square, square, square, beta=b, alpha=c)
         x = torch.baddbmm(x, polynomial, x, beta=a)
     return (x.mT if wide is not stack else x).to(stack.dtype)

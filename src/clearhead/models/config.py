@@ -46,7 +46,7 @@ class Sized(Protocol):
 
     @property
     def tables(self) -> int:
-        """Elements that are computed and kept in memory: sinusoids."""
+        """Elements in memory that `parameters` does not count, such as those of positions."""
 
 
 def check_numbers(config: Any) -> None:
@@ -56,7 +56,7 @@ def check_numbers(config: Any) -> None:
 
     Raises:
         UserError: names the field, its value and what it should be. Sizes are at least 1,
-            ids at least 0, shares (dropout) at least 0 and below 1.
+            ids at least 0, floats (such as dropout rates) at least 0 and below 1.
     """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)

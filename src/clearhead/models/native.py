@@ -132,7 +132,7 @@ def _stack_sizes(config: StackConfig) -> ModelSizes:
 
 
 def _rotary(model: Esm) -> Array:
-    """(positions, 2, d_k / 2): the angles of `RotaryPositions`, in float32 as there."""
+    """(positions, 2, d_k / 2): cosines and sines of `RotaryPositions`, in float32 as there."""
     layer = model.encoder.layers[0]
     frequencies = cast(Tensor, layer.get_submodule("self_attention_block.rotary").frequencies)
     position = np.arange(model.config.seq_len, dtype=np.float32)[:, None]

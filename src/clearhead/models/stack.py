@@ -45,7 +45,7 @@ class StackConfig:
 
     @property
     def parameters(self) -> int:
-        """Learned elements, without biases, norms and heads."""
+        """Learned elements, without positions, biases, norms and heads."""
         layers = self.layers * (4 * self.d_model + 2 * self.d_ff)
         return self.d_model * (self.vocab_size + layers)
 

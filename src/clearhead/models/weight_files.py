@@ -40,13 +40,13 @@ SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"  # the translator in t
 
 
 def named_directory(name: str) -> Path:
-    """The directory of a model or run; `shipped`, where none has this name, is the package's."""
+    """The directory of a model or run; `shipped` is the package's, unless such a path exists."""
     shipped = name == "shipped" and not Path(name).exists()
     return SHIPPED if shipped else best_of_run(Path(name))
 
 
 def best_of_run(directory: Path) -> Path:
-    """Of a directory of `clearhead train` the best checkpoint, or the last; else the same."""
+    """A run's best checkpoint, or else its last; any other directory is returned as it is."""
     for candidate in (directory, directory / "best", directory / "last"):
         if (candidate / "config.json").is_file():
             return candidate

@@ -167,7 +167,7 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, or one line that says what the file is instead."""
+    """The tensors of a safetensors file; for any other file, a `UserError` names its kind."""
     return weight_files.read_checked(path, load_file)
 
 

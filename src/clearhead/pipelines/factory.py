@@ -1,7 +1,7 @@
 """The function `pipeline(task, model=...)` with the interface of `transformers.pipeline`.
 
 `TASKS` names the class of each task; it is imported when it is needed. Arguments that users of
-`transformers` may try first work, or are refused with the list of accepted ones.
+`transformers` are likely to try work or are refused with a list of the accepted ones.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from clearhead.translation.translator import Translator
 
 
 class TranslationPipeline:
-    """Called with a text or a list of texts; answers dictionaries with `translation_text`."""
+    """Called with a text or a list of texts; returns dictionaries with `translation_text`."""
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
@@ -52,7 +52,7 @@ class TranslationPipeline:
         """One text gives a list of its translations; several texts a list with one entry each.
 
         That entry is the translation itself, or the list of `num_return_sequences` translations
-        where more than one is asked for. `max_new_tokens` counts the EOS token; `max_length`
+        where more than one is requested. `max_new_tokens` counts the EOS token; `max_length`
         counts the BOS token as well, as in `transformers`.
 
         Raises:

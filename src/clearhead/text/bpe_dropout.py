@@ -37,7 +37,7 @@ class BpeDropout:
         self, tokenizer: Tokenizer, texts: Iterable[str], rate: float, seed: int = 0
     ) -> None:
         self.tokenizer = tokenizer
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(abs(seed))
         self._words = tokenizer.same_boundaries(models.WordLevel({_UNKNOWN: 0}, _UNKNOWN))
         learner = trainers.WordLevelTrainer(
             vocab_size=2**31 - 1, special_tokens=[_UNKNOWN], show_progress=False

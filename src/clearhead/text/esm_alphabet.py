@@ -71,7 +71,7 @@ class EsmAlphabet:
         return [self.encode(text) for text in texts]
 
     def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
-        """Ids of a protein, and each token's place in the text: each residue is a word."""
+        """Ids of a protein, and each token's position in the text: each residue is a word."""
         piece = rf"{self._known.pattern}|\S+?(?={self._known.pattern}|\s|$)"
         places = [Place(*m.span(), word) for word, m in enumerate(re.finditer(piece, text))]
         return self.encode(text), [None, *places, None]

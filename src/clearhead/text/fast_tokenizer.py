@@ -50,7 +50,7 @@ class FastTokenizer(EngineTokenizer):
         return found.ids, found.word_ids
 
     def encode_places(self, text: str) -> tuple[list[int], list[Place | None]]:
-        """Ids of a text, and each token's place in it (None: a special token outside the text)."""
+        """Ids of a text, and each token's position (None: a special token outside the text)."""
         found = self._engine.encode(without_lone_surrogates(text))
         places = [
             None if word is None or outside else Place(*span, word)

@@ -106,7 +106,7 @@ class Tokenizer(EngineTokenizer):
 
     @classmethod
     def train(cls, lines: Iterable[str], vocab_size: int) -> Self:
-        """Learn `vocab_size` pieces from text in both languages (fewer if the text is short).
+        """Learn a vocabulary of `vocab_size` tokens from text in both languages (fewer if short).
 
         The same lines give the same vocabulary, in any process. They are read twice; an iterator,
         which can be read only once, is kept in memory.

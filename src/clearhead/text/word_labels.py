@@ -164,11 +164,11 @@ def aligned(
     taken: Sequence[tuple[int, int]],
     edges: Sequence[set[int]],
 ) -> tuple[int, int]:
-    """The first and last gap between rows that attend to these columns more than to others.
+    """The two gaps around the rows that attend to these columns more than to others.
 
-    They lie `within` two gaps, cross nothing that is `taken`, and stand, if possible, at `edges`:
-    gaps where a first, and where a last one may be. Without columns, or rows, both are one gap: the
-    rows before it attend most to the columns before. Columns with no weight get their neighbours'.
+    The span lies `within` two gaps, crosses none in `taken`, and if possible starts and ends at
+    `edges`, where a mark may open or close. Without columns or rows it is one gap: the rows before
+    it attend most to the columns before. Columns with too little weight are extended.
     """
     (start, stop), (first, last) = columns, within
     point = start == stop or first == last

@@ -28,7 +28,7 @@ def save_checkpoint(directory: Path, progress: Progress, tensors: dict[str, Tens
     """Write a checkpoint, with the states of the random generators.
 
     Raises:
-        UserError: a tensor holds NaN, or the file cannot be written; the previous one stays.
+        UserError: a tensor is not finite, or the file cannot be written; the previous one stays.
     """
     bad = [name for name, t in tensors.items() if t.is_floating_point() and not t.isfinite().all()]
     if bad:

@@ -54,7 +54,7 @@ class DeviceSettings(NamedTuple):
 def choose_device_settings(
     device: str, precision: Precision, engine: EngineChoice = "auto"
 ) -> DeviceSettings:
-    """Resolve `auto`: a GPU if there is one, bfloat16 where it is faster.
+    """Resolve `auto`: a CUDA GPU if there is one, bfloat16 where it is faster.
 
     With the readable engine `auto` is float32, the data type of the formulas.
 

@@ -44,7 +44,7 @@ class TranslationData(Data):
 class Vocabulary(Section):
     """The tokenizer: trained on the corpus, or loaded from `path`."""
 
-    size: int = Field(8000, ge=300, description="number of tokens")
+    size: int = Field(8000, ge=300, le=2**24, description="number of tokens")
     pairs: int = Field(1_000_000, gt=0, description="number of pairs on which it is trained")
     dropout: float = Field(0.0, ge=0, lt=1, description="BPE dropout: rate of merges left out")
     copies: int = Field(
@@ -132,7 +132,7 @@ class LanguageData(Data):
 class LanguageVocabulary(Section):
     """The tokenizer: trained on the corpus, or that of `model.path`."""
 
-    size: int = Field(8000, ge=100, description="number of tokens")
+    size: int = Field(8000, ge=100, le=2**24, description="number of tokens")
     texts: int = Field(1_000_000, gt=0, description="number of texts on which it is trained")
 
 

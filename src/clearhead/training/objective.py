@@ -33,7 +33,7 @@ def cross_entropy(projection: nn.Module, hidden: Tensor, labels: Tensor, smoothi
 
     .. math:: L = -(1 - s) \log p_y - s \, \tfrac{1}{V} \textstyle\sum_v \log p_v
 
-    Why smoothing: a target that gives every other token a little probability keeps the model
+    Why smoothing: a target that gives all tokens a little probability keeps the model
     from becoming overconfident; perplexity gets worse, BLEU better.
 
     Shape:

@@ -126,7 +126,7 @@ def _described(field: FieldInfo) -> str:
 
 
 def built_in_recipes() -> list[str]:
-    """Names that `clearhead train NAME` knows without a file."""
+    """Names that `clearhead train NAME` accepts without a file."""
     folder = resources.files("clearhead") / "recipes"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
@@ -248,8 +248,8 @@ def override(values: dict[str, Any], change: str) -> None:
 def _credit(values: dict[str, Any], before: dict[str, Any]) -> None:
     """Replace the attribution of a corpus that an override has replaced.
 
-    It stays where part of the recipe's corpus is still trained on, perhaps from elsewhere.
-    A corpus of the catalogue brings its own; for any other there is none.
+    It is kept if part of the recipe's corpus is still used, even from another location. A corpus
+    of the catalogue has an attribution of its own; any other corpus gets none.
     """
     data = values.get("data")
     if not isinstance(data, dict) or not before.get("attribution"):

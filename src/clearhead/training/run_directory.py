@@ -28,7 +28,7 @@ from clearhead.training.recipe_file import dump_recipe, load_recipe
 from clearhead.training.run_lock import RunLock
 
 # The temporary names that `clearhead.files` gives.
-UNFINISHED = re.compile(r"\..+\.(yaml|json|jsonl|npz|png|md|safetensors)\.[a-z0-9_]{8}")
+UNFINISHED = re.compile(r"\..+\.(yaml|json|jsonl|npz|png|md|safetensors|bin|txt)\.[a-z0-9_]{8}")
 Item = TypeVar("Item")
 
 
@@ -62,8 +62,9 @@ class RunDirectory:
         run.lock = RunLock(root)
         run._refuse_used()  # another process may just have written its run there
         atomic_write(run.config, dump_recipe(recipe))
-        for leftover in (run.tokenizer, run.origin, run.dev, run.base_card):
+        for leftover in (run.tokenizer, run.dev, run.base_card):
             leftover.unlink(missing_ok=True)
+        record_origin(recipe, run.origin)  # before any other file: it marks them as the run's
         return run
 
     @classmethod
@@ -79,6 +80,11 @@ class RunDirectory:
         run.lock = RunLock(root)
         run._check_complete()
         return run, load_recipe(str(run.config))
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether the text was copied into the run, so that it needs no original file."""
+        return self.resumable or (self.data / "meta.json").exists()
 
     @property
     def resumable(self) -> bool:
@@ -109,7 +115,7 @@ class RunDirectory:
         """What was removed is not made anew: the text may have changed, the weights are lost."""
         state = self.last / checkpoint.FILE
         trained = self.resumable or any(path.exists() for path in (self.best, self.snapshots))
-        expected = [state, *missing_files(self.root), *missing_files(self.data)]
+        expected = [state, self.origin, *missing_files(self.root), *missing_files(self.data)]
         missing = [path for path in expected if not path.exists()] if trained else []
         if missing:
             raise UserError(
@@ -126,8 +132,15 @@ class RunDirectory:
             )
         if root.exists() and not root.is_dir():
             raise UserError(f"{root} is a file, expected a directory; choose another --run-dir")
-        if _has_files(root) and not self.config.exists():
+        if _has_files(root) and not self._was_started():
             raise UserError(f"{root} is not an empty directory; choose another --run-dir")
+
+    def _was_started(self) -> bool:
+        """Whether what is here was written by a start that was stopped, not by someone else."""
+        if not self.config.exists() or self.origin.exists():
+            return self.config.exists()
+        names = {path.name for path in self.root.iterdir() if not path.name.startswith(".")}
+        return names <= {self.config.name, self.data.name} and not _has_files(self.data)
 
 
 def _has_files(root: Path) -> bool:
@@ -181,17 +194,18 @@ log = logging.getLogger("clearhead.train")
 
 CORPUS_FILES = "files"  # the corpora as they were when the run began
 FREE_SECTIONS = ("optimizer", "run")
-FIXED_RUN_KEYS = ("dev_sentences",)  # although the section is free
+FIXED_RUN_KEYS = ("dev_sentences", "dev_texts")  # although the section is free
 FREE_KEYS = {
     "data.attribution",
     "model.dropout",
     "model.attention_dropout",
     "model.activation_dropout",
 }
+LATER_KEYS = {"run.dev_texts"}  # which runs of earlier versions did not record
 FIRST_TASK = {"task": "translation"}  # runs of the first versions do not name their task
 
 
-def check_same_run(recipe: Recipe, path: Path) -> None:
+def check_same_run(recipe: Recipe, path: Path, copied: bool = True) -> None:
     """Record what the run is made from, or compare the recipe with that record.
 
     Raises:
@@ -199,18 +213,23 @@ def check_same_run(recipe: Recipe, path: Path) -> None:
     """
     now = _fixed_keys(recipe)
     if not path.exists():
-        record = now | {CORPUS_FILES: fingerprints(recipe)}
-        atomic_write(path, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-        record_checksums(path.parent, [path.name])
+        record_origin(recipe, path)
         return
     before = _read_origin(path)
     for key, value in now.items():
-        if before.get(key) != value:
+        if before.get(key) != value and (key in before or key not in LATER_KEYS):
             raise UserError(
                 f"{key} was {before.get(key)!r} when this run began and is {value!r} now; "
                 "resume without that change, or start a new run in another --run-dir"
             )
-    _warn_of_changed_files(before.get(CORPUS_FILES))
+    _check_files(before.get(CORPUS_FILES), copied)
+
+
+def record_origin(recipe: Recipe, path: Path) -> None:
+    """Record what the run is made from."""
+    record = _fixed_keys(recipe) | {CORPUS_FILES: fingerprints(recipe)}
+    atomic_write(path, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    record_checksums(path.parent, [path.name])
 
 
 def fingerprints(recipe: Recipe) -> dict[str, dict[str, int]]:
@@ -230,7 +249,7 @@ def _fingerprint(path: Path) -> dict[str, int]:
     return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "crc32": crc32_of(path)}
 
 
-def _warn_of_changed_files(before: Any) -> None:
+def _check_files(before: Any, copied: bool) -> None:
     """Warn of files whose content has changed; a missing file may only have been moved."""
     for name, old in (before if isinstance(before, dict) else {}).items():
         path = Path(name)
@@ -239,6 +258,11 @@ def _warn_of_changed_files(before: Any) -> None:
         status = path.stat()
         same = (status.st_size, status.st_mtime_ns) == (old.get("size"), old.get("mtime_ns"))
         if not same and (status.st_size != old.get("size") or crc32_of(path) != old.get("crc32")):
+            if not copied:
+                raise UserError(
+                    f"{name} has changed since this run began, and the run stopped before the text "
+                    "was copied; restore the file, or start a new run in another --run-dir"
+                )
             log.warning(
                 "%s has changed since this run began; the run continues with the text as it was "
                 "then. To train on the new text, start a new run",

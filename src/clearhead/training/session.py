@@ -38,7 +38,7 @@ class Session:
             torch.set_num_threads(recipe.run.threads)
         r = recipe.run
         self.settings = choose_device_settings(r.device, r.precision, r.engine)
-        check_same_run(recipe, run.origin)
+        check_same_run(recipe, run.origin, run.has_copies)
         torch.manual_seed(r.seed)
         task = self.task = TASKS[recipe.task](recipe, run, self.settings)
         self.engine_line = self.settings.engine.describe(task.model, task.predicts_tokens)

@@ -20,6 +20,7 @@ from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18
 FIRST_WINDOW, LAST_WINDOW = 32, 1024
+_BLOCK = re.compile(r"\s*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -152,13 +153,20 @@ FORMATS: dict[str, Format] = {"text": as_text, "jsonl": as_jsonl, "moses": as_mo
 
 
 class Fences:
-    """Called with one line after the other: whether it belongs to a fenced block of code."""
+    """Called with one line after the other: whether it belongs to a block of code or a comment."""
 
     def __init__(self) -> None:
         self._open = ""
 
     def __call__(self, line: str) -> bool:
         """The fences themselves belong to it."""
+        if self._open.startswith(("<", "-")):  # until </pre> or -->
+            self._open = "" if self._open in line.lower() else self._open
+            return True
+        if not self._open and (block := _BLOCK.match(line)):
+            end = f"</{block['tag'].lower()}>" if block["tag"] else "-->"
+            self._open = "" if end in line.lower() else end  # in one line, `take_out` copies it
+            return bool(self._open)
         fence = re.fullmatch(FENCE, line)
         if not self._open:
             self._open = fence["fence"] if fence else ""

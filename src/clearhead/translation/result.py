@@ -159,7 +159,7 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
     hypotheses = [piece.hypothesis for piece in pieces]
     return Translation(
         # A first or last sentence may have become nothing.
-        (before + "".join(words).strip() + text[end:]).rstrip(),
+        _without_end(before + "".join(words).strip() + text[end:]),
         sum(h.score for h in hypotheses),
         sum(h.normalized for h in hypotheses),
         all(h.finished for h in hypotheses),
@@ -170,9 +170,14 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
     )
 
 
+def _without_end(text: str) -> str:
+    """Without whitespace at the end, except tabs: they are borders of empty cells."""
+    return re.sub(r"[^\S\t]+\Z", "", text) if text.strip() else ""
+
+
 def layout_only(blank: Translation, text: str) -> Translation:
     """The translation of a text without a sentence: the same layout."""
-    return replace(blank, text=_BLANK_LINES.sub("", text.rstrip()))
+    return replace(blank, text=_BLANK_LINES.sub("", _without_end(text)))
 
 
 def _reasons(pieces: list[Piece]) -> tuple[str, ...]:

@@ -58,18 +58,32 @@ _TAGS = (
 )
 _LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
-FENCE = r"[ \t>]*(?P<fence>`{3,}|~{3,})[^`\n]*"
-_ATTRIBUTES = r"""(?:\s+[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999}))*\s*"""
+FENCE = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*"
+_FLAGS = (  # attributes without a value
+    "allowfullscreen|async|autoplay|checked|controls|defer|disabled|download|hidden|inert|loop"
+    r"|multiple|muted|open|playsinline|readonly|required|reversed|selected|data-[\w-]+"
+)
+_ATTRIBUTES = (
+    r"""(?:\s+(?:[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999})"""
+    rf"""|(?:{_FLAGS})(?=[\s/>])))*\s*"""
+)
+# Colours of a terminal, controls, zero-width characters; those that join letters or emoji stay.
+_INVISIBLE = (
+    r"(?:\x1b\[[0-9;]*m|[\x00-\x08\x0e-\x1b\x7f\xad\u200b\u200e\u200f\u202a-\u202e\u2060"
+    r"\u2066-\u2069\ufeff])"
+)
+# The address of a Markdown link that is used by its name elsewhere.
+_DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:[ \t]*<?(?:https?://|mailto:|[./#])\S*.*")
 _RAISED = r"<(?P<{0}>su[bp])>[^<>\n]{{1,99}}</(?P={0})>"
 MARKUP = re.compile(
     rf"""
   (?P<block>^{FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
      |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
  |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
- |(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)
-     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>
+ |(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w{{0,9}}
+     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w{{0,9}}
      |\b(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")}\w{{0,2}})
- |(?P<point>{_RAISED.format("note")}|\[\^\w+\])
+ |(?P<point>{_RAISED.format("note")}|\[\^\w+\]|{_INVISIBLE})
  |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
  |(?P<link>!?\[)
  |(?P<address>\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\]))
@@ -77,7 +91,7 @@ MARKUP = re.compile(
 """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_MARKUP_BEGINS = re.compile(r"[*_~`\[]|</?[a-zA-Z]")
+_MARKUP_BEGINS = re.compile(rf"[*_~`\[]|</?[a-zA-Z]|{_INVISIBLE}")
 _BETWEEN = re.compile(rf"\t|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
 
 
@@ -89,6 +103,8 @@ def may_have_markup(text: str) -> bool:
 def language(text: str) -> Iterator[Span]:
     """The parts of each line between tags, tabs and the borders of cells, in order."""
     for line in _LINE.finditer(text):
+        if _DEFINITION.fullmatch(line[0]):
+            continue
         for start, end in _split(_BETWEEN, text, line.start(), line.end()):
             if _ROW.match(text, start, end):
                 yield from _split(_BORDER, text, start, end)

@@ -49,10 +49,10 @@ class Translator:
 
     A text is translated sentence by sentence (`split_sentences`), and joined with the whitespace
     and layout between them (list marks, borders of tables, tags of elements); whitespace around it
-    is dropped, except the indentation of its first line. A sentence in capitals is translated as
-    it is usually written, and then set in capitals. `refuse_long` makes a sentence beyond the
-    model's positions an error instead of cutting it. The word alignment of an ensemble is that of
-    its first model. Warnings go to the logger `clearhead.translation`.
+    is dropped, except the indentation of its first line and tabs at its end. A sentence in capitals
+    is translated as it is usually written, and then set in capitals. `refuse_long` makes a sentence
+    beyond the model's positions an error instead of cutting it. The word alignment of an ensemble
+    is that of its first model. Warnings go to the logger `clearhead.translation`.
 
     `engine`: ``native`` translates in C, ``readable`` runs the block files, ``auto`` takes the
     native engine where it can compute the model. The native engine copies the weights when the
@@ -214,8 +214,11 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Every source; of very many some at a time, with a line of progress after each part."""
         found: list[list[Hypothesis]] = []
-        for start in range(0, len(sources), WINDOW):
-            part = sources[start : start + WINDOW]
+        while len(found) < len(sources):
+            start, stop = len(found), len(found) + WINDOW
+            while stop < len(sources) and sources[stop].text == sources[stop - 1].text:
+                stop += 1  # `OneForm` compares all sentences of a text
+            part = sources[start:stop]
             hypotheses = self.engine.decode([source.ids for source in part], options)
             if self.check_copies:
                 from clearhead.translation.second_search import SecondSearch

@@ -15,6 +15,7 @@ ARRIVED = [
     ("I paid $5K.", "J'ai payé 5 000 dollars."),
     ("I paid CA$50.", "J'ai payé 50 dollars canadiens."),
     ("I paid US$50.", "J'ai payé 50 $ US."),
+    ("It costs $1.2.3K.", "Cela coûte $1.2.3K."),  # no number
     ("Open 24/7, and 1/2 is a half.", "Ouvert 24 h/24, et 1/2 est un demi."),
 ]
 MISSING = [
@@ -35,6 +36,7 @@ LONGER = {
     "AU$7": "7 Australian dollars",
     "21/02/1941": "",
     "$50": "",
+    "$1.2.3K": "",
     "Tom": "",
 }
 

@@ -19,7 +19,7 @@ Hint = Axis | str | None  # an existing axis, the name of a new axis, or nothing
 
 @dataclass(frozen=True)
 class SizeHints:
-    """Reads size expressions in one frame; `shape_of` knows the axes of recorded tensors."""
+    """Reads size expressions in one frame; `shape_of` returns the axes of recorded tensors."""
 
     frame: FrameType
     shape_of: Lookup

@@ -1,7 +1,7 @@
 """Axis names for the inputs of a module, from the names and ranks of its arguments.
 
-Only here may sizes decide a name, by comparison with the model's own attributes; from here on
-names are propagated with the tensors.
+Where an argument's name says too little, its sizes are compared with the model's own attributes.
+From here on names are propagated with the tensors.
 """
 
 import inspect

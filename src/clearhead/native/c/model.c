@@ -13,7 +13,7 @@ static void block_of(const Kernels *k, const Linear *l, const Rows *x, int block
     else k->linear_float(x, l, block, e, y, stride);
 }
 
-/* Rows of activations as the weights want them: float32, or quantized. */
+/* Rows of activations in the format of the weights: float32, or quantized. */
 static Rows rows_for(const Model *m, Work *w, const Linear *l, const float *x, int stride, int count) {
     if (!l->weight8) return (Rows){x, NULL, NULL, count, stride};
     for (int i = 0; i < count; i++)
@@ -145,7 +145,7 @@ static void encoder_block(const Model *m, Work *w, const Layer *layer, const int
     after_sublayer(m, w, &layer->norms[1], rows);
 }
 
-/* (tokens,) ids at positions -> x: embedding + position, (tokens, d_model) */
+/* one id at its position -> x: embedding + position, (d_model,) */
 static int embed(const Model *m, const float *embedding, const float *positions, int vocab, int len,
                  int32_t id, int position, float *x) {
     if (id < 0 || id >= vocab || position < 0 || position >= len) return BAD_ID;

@@ -100,7 +100,7 @@ static void search_free(Search *s) {
     work_free(&s->work);
 }
 
-/* Sentences first … first + count are read and put into free slots. */
+/* The `count` sentences from `first` on are encoded and put into free slots. */
 static int enter(Search *s, int first, int count, const int *slot) {
     const int64_t begin = s->job->start[first];
     for (int i = 0; i <= count; i++) s->encode_start[i] = s->job->start[first + i] - begin;

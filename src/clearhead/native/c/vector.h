@@ -225,7 +225,7 @@ static void insert(Best *best, int32_t token, float logit) {
     best->token[i] = token;
 }
 
-/* What a logit must exceed; that of a token that is none, -inf, never does. */
+/* The value that a logit must exceed; -inf, the logit of padding, never does. */
 static inline float worst(const Best *best) {
     return best->found < best->wanted ? -INFINITY : best->logit[best->wanted - 1];
 }

@@ -179,8 +179,8 @@ static int copy(float **to, const float *from, int n) {
     return OK;
 }
 
-/* weight (out, in), float32 or, for a model in float32 only, float16 (`half`), and bias (out,),
-   already padded with zeros; -inf in the bias of tokens that are none. Each may be set once. */
+/* weight (out, in), float32, or float16 (`half`) unless the model is int8; bias (out,). Both are
+   padded with zeros, the bias of the projection with -inf. Each may be set once. */
 EXPORT int clearhead_set_linear(Model *m, int layer, int which, const void *weight, int half,
                                 const float *bias, int out, int in) {
     Linear *l = linear_of(m, layer, which);

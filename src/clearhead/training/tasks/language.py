@@ -218,4 +218,4 @@ def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
 
 
 def _every(recipe: LanguageRecipe) -> int:
-    return max(2, round(1 / recipe.data.dev_share))
+    return max(2, round(1 / max(recipe.data.dev_share, 1e-9)))

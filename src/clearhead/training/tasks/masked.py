@@ -29,7 +29,7 @@ ABOUT = """\
 A BERT trained with clearhead to predict masked tokens; use it with
 `clearhead fill-mask --model DIRECTORY`, or load the directory with `transformers`."""
 DEV_ROWS = 64
-DEV_SEED = 0  # the same words are masked in every validation of every run
+DEV_SEED = 0  # the same tokens are masked in every validation of every run
 
 
 class Masked(LanguageTask):
@@ -56,6 +56,8 @@ class Masked(LanguageTask):
         special, size = self.tokenizer.special_ids, self.tokenizer.vocab_size
         self.vocabulary = Vocabulary(size, tuple(sorted(set(special.values()))), special["mask"])
         rows = [[*row, special["sep"]] for row in self._rows(texts)]
+        if not rows:
+            raise UserError("the validation texts hold no token; name another file as data.dev")
         self.dev_size = len(texts)
         self.dev_samples = [self._masked([row], number) for number, row in enumerate(rows[:100])]
         by_length = sorted(rows, key=len)
@@ -136,7 +138,7 @@ class Masked(LanguageTask):
         return model
 
     def _masked(self, rows: list[list[int]], seed: int) -> MaskedRows:
-        """Rows padded to one length, with words masked."""
+        """Rows padded to one length, with tokens masked."""
         ids = padded(rows, self.tokenizer.special_ids["pad"])
         return mask_tokens(ids, self.vocabulary, DEV_SEED, seed)
 

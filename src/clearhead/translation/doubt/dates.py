@@ -87,7 +87,7 @@ def date_swaps(stand_in: str, original: str) -> Iterator[tuple[str, str]]:
     yield names[stand_in].capitalize(), names[original].capitalize()
 
 
-_NUMBER = r"\d+(?:[.,]\d+)*"
+_NUMBER = r"\d+(?:,\d+)*(?:\.\d+)?"
 # A number above 12 cannot be the month; 03/04/1987 could be March or April.
 _DATE = re.compile(r"(?<![\d/])(0?[1-9]|1[0-2])/(1[3-9]|2\d|3[01])/(\d{4})(?![\d/])")
 _SCALED = re.compile(rf"([$€£])({_NUMBER}) ?([KMB]|bn)\b")

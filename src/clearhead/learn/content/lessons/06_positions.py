@@ -109,7 +109,7 @@ $$PE_{pos,\,2i} = \sin(pos \cdot \omega_i), \qquad PE_{pos,\,2i+1} = \cos(pos \c
 | $\omega_i$ | (d_model / 2,) | frequencies: radians per token, from 1 to nearly 1/10000 |
 | PE | (1, seq_len, d_model) | one row for each position, the same for every sentence of the batch |
 
-The wavelengths $2\pi / \omega_i$ form a geometric series from 6.3 tokens to nearly 62,800.
+The wavelengths $2\pi / \omega_i$ form a geometric progression from 6.3 tokens to nearly 62,800.
 
 ## The source
 
