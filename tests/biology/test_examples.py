@@ -9,6 +9,7 @@ import pytest
 from clearhead.biology import training
 from clearhead.biology.benchmark import Plan, benchmark
 from clearhead.biology.examples import (
+    Encoder,
     fold_column,
     hold_out,
     is_split_off,
@@ -16,6 +17,7 @@ from clearhead.biology.examples import (
     read_parts,
 )
 from clearhead.biology.recipe import BiologyData
+from clearhead.biology.vocabulary import Vocabulary
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.training import session
@@ -170,3 +172,30 @@ def test_a_list_of_classes_that_is_cut_has_an_ellipsis(tmp_path: Path) -> None:
     recipe = training.resolve({"data": {"train": str(path), "domain": "dna"}, "run": {"steps": 1}})
     task = session.start(recipe, tmp_path / "run").task
     assert "12 classes (c0, c1, c10, c11, c2, c3, c4, c5, c6, c7, …)" in task.summary()
+
+
+def test_in_a_cut_sequence_the_last_token_has_no_label() -> None:
+    encode = Encoder(Vocabulary.of_residues(), ["E", "H"], "positions", 6)
+    (example,) = encode([Record("p", "n", "ACDEFGH", "HHHHEEE")])
+    assert list(example.targets) == [-100, 1, 1, 1, 1, -100]
+
+
+def test_validation_records_may_each_have_a_class_of_their_own(tmp_path: Path) -> None:
+    train = write(tmp_path / "train.csv", ["a", "b", "c", "c"] * 10)
+    few = [f"{bases(12, RNG)},{label}" for label in "abc"]
+    (tmp_path / "dev.csv").write_text("\n".join(["sequence,label", *few]), encoding="utf-8")
+    parts = read_parts(BiologyData(train=str(train), dev=str(tmp_path / "dev.csv")), 1)
+    assert [record.label for record in parts.dev] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("baseline", ["majority", "logistic regression, one-hot"])
+def test_a_label_as_long_as_its_sequence_is_still_a_class(tmp_path: Path, baseline: str) -> None:
+    path = write(tmp_path / "x.csv", ["l" * 12, "m"] * 20)
+    assert benchmark(list(read_records(path)), {}, Plan(2, only=(baseline,)), tmp_path / "runs")
+
+
+def test_a_fold_without_which_one_class_is_left_is_named(tmp_path: Path) -> None:
+    rows = [f"{s},{'x' if n < 20 else 'y'},{n // 20}" for n, s in enumerate(SEQUENCES)]
+    (tmp_path / "x.csv").write_text("\n".join(["sequence,label,fold", *rows]), encoding="utf-8")
+    with pytest.raises(UserError, match="without fold 0 one class is left"):
+        benchmark(list(read_records(tmp_path / "x.csv")), {}, Plan(2), tmp_path / "runs")

@@ -191,6 +191,9 @@ def test_the_logarithm_of_negative_numbers_is_one_line() -> None:
     records = [Record("here", str(n), "AC", str(n - 9)) for n in range(20)]
     with pytest.raises(UserError, match="needs labels of 0 or more"):
         scale_of(Parts(records, [], [], "number"), "yes")
+    skewed = [Record("here", str(n), "AC", str(0.5 * (n == 1))) for n in range(20)]
+    assert scale_of(Parts(skewed, [], [], "number"), "auto")[2] > 0
+    assert scale_of(Parts(skewed, records[:1], [], "number"), "auto")[2] == 0
 
 
 def test_the_linear_part_is_fitted_on_held_out_records_at_the_end(tmp_path: Path) -> None:
@@ -247,6 +250,8 @@ def test_positions_that_never_vary_are_not_read(tmp_path: Path) -> None:
     assert predictor.config.encoder.seq_len == 2
     found = predictor.predict([Record("", "1", "TTGATCCAAAG"), Record("", "2", "TTGAACCAAAG")])
     assert [round(float(p.label)) for p in found] == [3, 0]
+    vectors = [v for _, v in predictor.vectors([Record("", "1", "TTGATCCAAAG")])]
+    assert np.isfinite(vectors).all()  # both positions are residues, none a special token
     with pytest.raises(UserError, match="exactly 11"):
         list(predictor.predict([Record("", "1", "TTGATCCAAA")]))
 
@@ -307,3 +312,8 @@ def test_a_record_without_a_residue_has_no_answer() -> None:
     for sequence in ("", "*"):
         with pytest.raises(UserError, match="row 3: the sequence is empty"):
             list(predictor.predict([Record("row 3", "x", sequence)]))
+
+
+def test_a_model_whose_head_was_never_trained_scores_no_substitution() -> None:
+    with pytest.raises(UserError, match="not a masked language model"):
+        masked_marginals(loaded(facts={"untrained_head": True}), SEQUENCE)

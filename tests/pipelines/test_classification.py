@@ -48,6 +48,10 @@ def test_a_pair_of_texts_is_read_as_a_pair(tmp_path: Path) -> None:
     assert found[0] != found[1]
     with pytest.raises(UserError, match="a pair of texts is"):
         ours({"text": "a"})
+    for text, other in (("cat " * 60, "a man"), ("a man", "cat " * 60), ("cat " * 30, "man " * 40)):
+        long = {"text": text, "text_pair": other}
+        cut = expected(long, top_k=None, truncation=True, max_length=48)
+        same(ours(long, top_k=None, truncation=True), cut)
 
 
 def test_a_protein_is_classified_too(tmp_path: Path) -> None:

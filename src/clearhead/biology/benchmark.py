@@ -63,6 +63,8 @@ def benchmark(
     records = check_labels(records, answer)
     labels = [] if answer == "number" else classes_of(records, answer)
     folds = divide(records, answer, plan)
+    if labels:
+        _refuse_one_class(records, answer, folds)
     shared = duplicates(records, folds)
     log.info(
         "%d records in %d folds; %d have the same sequence as a record of another fold%s",
@@ -122,6 +124,16 @@ def _with(values: dict[str, Any], section: str, keys: dict[str, Any]) -> dict[st
     return values | {section: values.get(section, {}) | keys}
 
 
+def _refuse_one_class(records: Sequence[Record], answer: str, folds: Any) -> None:
+    for fold in range(int(folds.max()) + 1):
+        labels = [r.label or "" for r, own in zip(records, folds, strict=True) if own != fold]
+        if len({*"".join(labels)} if answer == "positions" else {*labels}) < 2:
+            raise UserError(
+                f"without fold {fold} one class is left to learn from; give other folds "
+                "(--split-column), or a lower --similarity"
+            )
+
+
 class Truth(NamedTuple):
     """What is to be predicted."""
 
@@ -140,7 +152,8 @@ class Truth(NamedTuple):
 
 def _classical(baseline: Baseline, truth: Truth) -> Answer:
     def answer(train: list[Record], test: list[Record], directory: Path) -> Floats:
-        read = features_for(train)[baseline.features]
+        aligned = len({len(record.sequence) for record in (*train, *test)}) == 1
+        read = features_for(train, truth.answer, aligned)[baseline.features]
         parts = hold_out(train, 0.1, 1, by_label=truth.answer == "classes")
         fit, held = ((read(part), truth.of(part)) for part in parts)
         best = max(baseline.settings, key=lambda model: model.fit(*fit).score(*held))

@@ -40,7 +40,7 @@ def unlabelled_model(recipe: PretrainingRecipe, vocabulary: Vocabulary) -> Seque
     if not path:
         return SequenceModel(ModelConfig(domain, sizes, "masked"))
     old = load_for(path, domain).models[0]
-    if old.config.head == "masked":
+    if old.config.head == "masked" and not old.config.facts:
         return old
     if old.config.length:
         raise UserError(f"{path} reads only sequences of its length; give another --model")

@@ -59,7 +59,8 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     dev = [record for name, record in named if name in DEV]
     if data.dev:
         dev = read_labelled(data.dev, columns, data.domain)
-    train, dev = check_labels(train, answer), check_labels(dev, answer)
+    train = check_labels(train, answer)
+    dev = list(dev) if answer == "classes" else check_labels(dev, answer)
     labels = [] if answer == "number" else classes_of(train, answer)
     if split_off := not dev:
         train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")
@@ -248,10 +249,10 @@ class Encoder(NamedTuple):
         label, mask = record.label or "", record.mask or "1" * len(record.sequence)
         if self.vocabulary.cut.kind != "characters":
             raise UserError("labels of positions need tokens.kind=characters")
-        before, _ = self.vocabulary.edges
+        before, after = self.vocabulary.edges
         found = [numbers[c] if m == "1" else NOTHING for c, m in zip(label, mask, strict=True)]
-        padded = [*[NOTHING] * before, *found, NOTHING]
-        return padded[:length]
+        kept = [*[NOTHING] * before, *found][: length - after]
+        return [*kept, *[NOTHING] * after]
 
 
 def numbers_of(records: Sequence[Record]) -> list[float]:

@@ -253,7 +253,8 @@ def _load_pretrained(path: Path) -> tuple[SequenceModel, Vocabulary]:
     genes = vocabulary.cut.kind == "genes"
     domain: Domain = "cells" if genes else "protein" if isinstance(theirs, Esm) else "dna"
     sizes: Any = dataclasses.replace(cast(Any, theirs.config), heads=())
-    model = SequenceModel(ModelConfig(domain, sizes, "masked"))
+    facts = {} if "masked_lm" in theirs.heads else {"untrained_head": True}
+    model = SequenceModel(ModelConfig(domain, sizes, "masked", facts=facts))
     source = dict(theirs.named_parameters()) | dict(theirs.named_buffers())
     own = {f"encoder.{name}": tensor for name, tensor in source.items()}
     own |= {name.replace("heads.", "head."): tensor for name, tensor in source.items()}

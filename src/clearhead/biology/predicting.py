@@ -167,8 +167,13 @@ class Predictor:
     def _pooled(self, model: SequenceModel, ids: list[list[int]]) -> list[Floats]:
         before, after = self.loaded.vocabulary.edges
         if not isinstance(model.encoder, Bert | Esm):
-            found = hidden_of(model, ids)
-            return [hidden[before : len(hidden) - after].mean(axis=0) for hidden in found]
+            config, found = model.config, []
+            for row, hidden in zip(ids, hidden_of(model, ids), strict=True):
+                read = np.array(config.columns or range(len(row)))
+                states = np.arange(len(read)) // getattr(config.encoder, "pool", 1)
+                true = (read >= before) & (read < len(row) - after)
+                found.append(hidden[np.unique(states[true])].mean(axis=0))
+            return found
         if id(model) not in self._readers:  # the native engine, where there is a C compiler
             self._readers[id(model)] = TextModel(model.encoder, cast(Any, self.loaded.vocabulary))
         pooling = POOLINGS["inner" if before and after else "mean"]

@@ -37,7 +37,7 @@ def masked_marginals(loaded: Loaded, sequence: str) -> Floats:
     """
     sequence = checked(Record("the sequence", "", sequence), "protein").sequence
     config, vocabulary = loaded.config, loaded.vocabulary
-    if config.head != "masked":
+    if config.head != "masked" or config.facts.get("untrained_head"):
         raise UserError("not a masked language model; give ESM-2 or a run of bio protein pretrain")
     ids, before = vocabulary.encode(sequence), vocabulary.edges[0]
     if len(ids) > config.encoder.seq_len:

@@ -21,10 +21,11 @@ def scale_of(parts: Parts, logarithm: str) -> Scale:
         return 0.0, 1.0, 0.0
     values = np.sort(numbers_of(parts.training_data))  # sums do not depend on the order
     deviations = (values - values.mean()) / (values.std() or 1.0)
-    skewed = values.min() >= 0 and (deviations**3).mean() > 1
+    lowest = min([values.min(), *numbers_of(parts.dev)])  # a file of its own may have lower ones
+    skewed = lowest >= 0 and (deviations**3).mean() > 1
     taken = logarithm == "yes" or (logarithm == "auto" and skewed)
     added = float(values.max()) / 100 if taken else 0.0
-    if added and values.min() <= -added:
+    if added and lowest <= -added:
         raise UserError("model.logarithm=yes needs labels of 0 or more; give model.logarithm=no")
     learned = standardized(values, (0.0, 1.0, added))
     return float(learned.mean()), float(learned.std()) or 1.0, added

@@ -143,8 +143,10 @@ class LabelledSequences:
 
     def _report_cut(self, records: list[Record]) -> None:
         longest = self.model.config.longest
-        room, kind = longest - sum(self.vocabulary.edges), self.vocabulary.cut.kind
-        if kind == "characters" and (cut := sum(len(r.sequence) > room for r in records)):
+        if self.vocabulary.cut.kind == "genes":
+            return
+        encode = self.vocabulary.encode
+        if cut := sum(len(encode(r.sequence)) > longest for r in records):
             log.warning(
                 "%d of %d sequences are longer than model.max_length=%d tokens: their ends are cut",
                 cut, len(records), longest,
@@ -195,7 +197,9 @@ class LabelledSequences:
         if not self.recipe.optimizer.balanced or not labels:
             return torch.ones(max(1, len(labels)))
         every = Counter(chain.from_iterable(self._labels_of(r) for r in self.parts.train))
-        return torch.tensor([every.total() / len(labels) / every[label] for label in labels])
+        return torch.tensor(
+            [every.total() / len(labels) / max(1, every[label]) for label in labels]
+        )
 
     def _labels_of(self, record: Record) -> Iterable[str]:
         label = record.label or ""

@@ -35,7 +35,9 @@ def is_cell(record: Record) -> bool:
     return ":" in record.sequence
 
 
-def features_for(train: Sequence[Record]) -> dict[str, Features]:
+def features_for(
+    train: Sequence[Record], answer: str = "classes", aligned: bool = True
+) -> dict[str, Features]:
     """How records become numbers, fitted on training records.
 
     `expression`: the logarithm of counts per 10,000, for cells, of which it is also `positions`.
@@ -47,10 +49,10 @@ def features_for(train: Sequence[Record]) -> dict[str, Features]:
         expression = _expression(train)
         return {"expression": expression, "positions": expression}
     letters = sorted({letter for record in train for letter in record.sequence})
-    if train[0].label is not None and len(train[0].label) == len(train[0].sequence) > 1:
+    if answer == "positions":
         return {"windows": lambda records: _windows(records, letters)}
     words = _shares_of_words(train)
-    if len({len(record.sequence) for record in train}) > 1:
+    if not aligned:
         return {"positions": words, "pairs": words, "words": words}
     return {
         "positions": lambda records: _one_hot(records, letters, 1),

@@ -159,7 +159,7 @@ def checked_genes(names: list[str], path: str | Path) -> list[str]:
 
 def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str | None], bool]:
     """The first matrix whose values can be used, the genes of its columns, whether it is log."""
-    offered = [("X", data.X, data.var)]
+    offered = [] if data.X is None else [("X", data.X, data.var)]
     if data.raw is not None:
         offered.insert(0, ("raw.X", data.raw.X, data.raw.var))
     if "counts" in data.layers:
@@ -175,8 +175,8 @@ def _matrix(data: Any, path: str | Path) -> tuple[Any, list[str | None], bool]:
             return matrix, [name or None for name in names], what == "log"
         reasons.append(f"{name}: {what}")
     raise UserError(
-        f"{path} holds no counts ({'; '.join(reasons)}); ranking genes needs counts, or the "
-        "logarithm of counts per 10,000: save them as layers['counts'] or raw"
+        f"{path} holds no counts ({'; '.join(reasons) or 'no X'}); ranking genes needs counts, or "
+        "the logarithm of counts per 10,000: save them as layers['counts'] or raw"
     )
 
 

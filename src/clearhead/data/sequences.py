@@ -232,7 +232,8 @@ def _from_r(path: str | Path) -> Iterator[Record]:
     texts = ("".join(row) for row in frame[columns].astype(str).to_numpy().tolist())
     for number, (text, label) in enumerate(zip(texts, frame[R_LABEL].astype(str), strict=True), 1):
         sequence = _bases(text) if set(text) <= {"0", "1"} else text.upper()
-        yield Record(f"{path}, row {number}", str(number), sequence, label)
+        known = label if isinstance(label, str) and label not in MISSING else None
+        yield Record(f"{path}, row {number}", str(number), sequence, known)
 
 
 def _data_frame(path: str | Path) -> Any:

@@ -156,7 +156,7 @@ def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:
     The former give NaN for every text; the scale of the latter is not in the file.
     """
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point():
+        if tensor.dtype not in DTYPES:
             kind = str(tensor.dtype).removeprefix("torch.")
             raise UserError(f"{origin}: {name} {weight_files.NO_FLOATS.format(kind)}")
         if not tensor.isfinite().all():

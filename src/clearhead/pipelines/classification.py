@@ -57,7 +57,7 @@ class TextClassificationPipeline(TextPipeline):
             UserError: a text is longer than the model's positions and `truncation` is off, or
                 `top_k` is below 1.
         """
-        if top_k is not None and top_k < 1:
+        if top_k is not None and (type(top_k) is not int or top_k < 1):
             raise UserError(
                 f"top_k={top_k} is not a number of labels; give 1 or more, or None for all"
             )
@@ -103,8 +103,22 @@ class TextClassificationPipeline(TextPipeline):
                 f"a pair of texts is {{'text': …, 'text_pair': …}} for a BERT; got the keys "
                 f"{', '.join(text)} for a {type(self.reader.model).__name__}"
             )
-        ids, segments = tokenizer.encode_pair(text["text"], text["text_pair"])
-        return Text(positions.fit(ids, text["text"][:40]), positions.same_part(segments))
+        first, other = check_texts([text["text"], text["text_pair"]])
+        ids, segments = tokenizer.encode_pair(first, other)
+        kept = kept_of_pair(segments, positions.limit)
+        positions.fit(ids, first[:40])  # refuses, or counts, what is cut
+        return Text([ids[i] for i in kept], [segments[i] for i in kept])
+
+
+def kept_of_pair(segments: Sequence[int], limit: int) -> list[int]:
+    """Which tokens of [CLS] A [SEP] B [SEP] stay: the longer text is cut first (transformers)."""
+    sizes = [segments.count(0) - 2, segments.count(1) - 1]
+    room = max(0, limit - 3)
+    if sum(sizes) > room:
+        small = min(*sizes, room // 2)
+        sizes = [small, room - small] if sizes[0] <= sizes[1] else [room - small, small]
+    second = segments.index(1)
+    return [*range(1 + sizes[0]), second - 1, *range(second, second + sizes[1]), len(segments) - 1]
 
 
 def _texts_and_pairs(inputs: Any) -> list[str | Pair]:

@@ -86,7 +86,7 @@ def _pooling(path: Path) -> str:
         key.removeprefix("pooling_mode_") for key, value in settings.items()
         if key.startswith("pooling_mode_") and value is True
     ]  # fmt: skip
-    if len(modes) != 1 or modes[0] not in OURS:
+    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in OURS:
         raise UserError(
             f"{path} specifies the pooling {' and '.join(map(str, modes)) or 'none'}, which is not "
             "supported (supported: mean, cls); set --pooling"

@@ -44,7 +44,8 @@ def save_pretrained(
     tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})
     dtypes = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
     tensors = {name: storable(name, tensor, dtype) for name, tensor in tensors.items()}
-    if origin is None or dtype is not None:
+    stored = raw.get("dtype", raw.get("torch_dtype"))
+    if origin is None or dtype is not None or stored not in (None, *dtypes):
         raw["dtype"] = str(dtype or sorted(dtypes)[0]).removeprefix("torch.")
     directory = Path(directory)
     write_weights(directory, tensors, limit)
