@@ -219,3 +219,19 @@ def test_watch_mode_checks_what_was_saved_and_moves_on(
     watch.press("n")
     assert watch.current is course().exercises[1]
     assert listing(session)[-1].endswith(f"of {len(course().exercises)}")
+
+
+def test_an_edited_readme_and_two_answers_of_one_second_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda _: "20260101-000000")
+    start(tmp_path)
+    (tmp_path / "README.md").write_text("my notes\n", encoding="utf-8")
+    start(tmp_path)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "my notes\n"
+    exercise = course().exercise("scale")
+    for answer in ("one\n", "two\n"):
+        locate(tmp_path, exercise).write_text(answer, encoding="utf-8")
+        reset(tmp_path, exercise)
+    kept = sorted(path.read_text(encoding="utf-8") for path in tmp_path.glob("*/*.backup"))
+    assert kept == ["one\n", "two\n"]

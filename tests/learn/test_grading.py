@@ -306,3 +306,28 @@ def test_the_elements_of_a_boolean_mask_are_true_and_false() -> None:
     report = graded_here("look-ahead-mask", solution("masks").replace(".tril()", ".triu()"))
     assert re.search(r"at \[[^]]+\]: expected (True, got False|False, got True) \(", str(report))
     assert {type(x) for matrix in report.matrices for row in matrix for x in row} == {bool}
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [
+        ("write-attention", "def attention(q, k, v, mask, dropout): ...  # first try\n\n\n"),
+        ("multi-head-attention", "class Layer:\n    def forward(self, *args): ...\n\n\n"),
+    ],
+)
+def test_a_function_without_return_beside_a_right_answer_is_no_mistake(
+    name: str, before: str
+) -> None:
+    report = graded_here(name, before + solution(course().exercise(name).subject))
+    assert report.passed, str(report)
+
+
+def test_a_result_that_is_not_returned_is_still_named() -> None:
+    text = solution("attention").replace("return kept @ value, weights", "kept @ value")
+    assert "attention returns nothing" in str(graded_here("write-attention", text))
+
+
+def test_a_docstring_in_single_quotes_may_mention_the_blank() -> None:
+    text = starting_text(course().exercise("scale")).replace("/ ____", "/ math.sqrt(d_k)")
+    report = graded_here("scale", text.replace('"""', "'''"))
+    assert report.passed, str(report)

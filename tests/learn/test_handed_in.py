@@ -10,7 +10,7 @@ from clearhead.learn.notebooks import code_of, text_of
 from clearhead.learn.notebooks.handed_in import handed_in
 from clearhead.learn.notebooks.problem_sets import nbgrader_source, problem_set
 from clearhead.learn.source import BLANK
-from clearhead.learn.texts import solution
+from clearhead.learn.texts import solution, starting_text
 
 SCALE = solution("attention")
 OPEN = problem_set(1)["cells"]
@@ -94,3 +94,22 @@ def test_old_formats_are_read_and_what_is_no_notebook_is_refused() -> None:
     for text in ("", "[]", "{", '{"cells": [1]}', '{"cells": 1}', "[" * 100_000, '{"nbformat": 4}'):
         with pytest.raises(UserError, match="not a notebook, or it is damaged"):
             code_of(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("    d_k = query", "    # raise NotImplementedError\n    d_k = query"),
+        ("    d_k = query", "    if False:\n        raise NotImplementedError\n    d_k = query"),
+        ("@ value, weights\n", "@ value, weights\n    raise NotImplementedError\n"),
+    ],
+)
+def test_a_stub_that_is_left_in_a_finished_cell_is_no_stub(change: tuple[str, str]) -> None:
+    text = solution("attention").replace(*change)
+    assert text != solution("attention")
+    assert list(handed_in([text, 'check("write-attention")']).values()) == [text]
+
+
+def test_a_body_that_is_still_the_stub_is_not_done() -> None:
+    text = starting_text(course().exercise("write-attention")).replace("Equation 1", "Equation one")
+    assert list(handed_in([text, 'check("write-attention")']).values()) == [""]

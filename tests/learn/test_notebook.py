@@ -150,3 +150,7 @@ def test_the_names_that_exercises_ask_for_are_listed_without_an_empty_one() -> N
 def test_an_object_without_a_name_is_refused(answer: Any) -> None:
     with pytest.raises(UserError, match="is no class or function; give one, or an exercise's name"):
         check(answer)
+
+
+def test_an_infinite_value_has_the_full_colour() -> None:
+    assert "var(--negative) 60%" in heat_cell(float("-inf"), 1.0)

@@ -266,3 +266,12 @@ def test_reports_keep_the_schemas_of_other_programs() -> None:
     assert tables[1]["tests"] == [{"name": "laws", "status": "fail", "message": "why"}]
     assert json.loads(gradescope([good, bad]))["tests"][0]["score"] == 1.0
     assert json.loads(github_classroom([good, bad]))["status"] == "fail"
+
+
+def test_suffixes_in_capitals_are_graded_or_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("ana__scale.py", "ben__scale.PY", "cem.IPYNB", "dan.ZIP"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    assert [one.student for one in submissions(tmp_path)] == ["ana", "ben"]
+    assert "cem.IPYNB is not graded" in caplog.text and "dan.ZIP is not graded" in caplog.text

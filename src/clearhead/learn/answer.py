@@ -119,9 +119,16 @@ def run_answer(
         return {"failed": failure(error, FILENAME)}
     given = exercise.kind != "write"
     result = run_names(completed(names, exercise), exercise.subject, before_order, given)
-    errors = [str(record["raw"]) for record in result["orders"][0] if "raw" in record]
     missing = without_return(text, solution(exercise.subject))
-    return {"failed": missing} if missing and all("None" in e for e in errors) else result
+    return {"failed": missing} if missing and _gave_none(result["orders"][0]) else result
+
+
+def _gave_none(records: list[dict[str, Any]]) -> bool:
+    """Whether every error is about None; without an error, whether None was returned."""
+    errors = [str(record["raw"]) for record in records if "raw" in record]
+    if errors:
+        return all("None" in error for error in errors)
+    return any(value is None for record in records for value in record.values())
 
 
 def completed(names: dict[str, Any], exercise: Exercise) -> dict[str, Any]:

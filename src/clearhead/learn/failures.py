@@ -23,11 +23,12 @@ Names = Mapping[str, Any]
 
 def open_blanks(text: str) -> str:
     """A message about the first blank that is not filled in, or nothing."""
-    found, in_docstring = [], False
+    found, inside = [], ""  # the quotes of the string in which a line begins
     for number, line in enumerate(text.splitlines(), start=1):
-        if BLANK in line.partition("#")[0] and not in_docstring:
+        if BLANK in line.partition("#")[0] and not inside:
             found.append(number)
-        in_docstring ^= line.count('"""') % 2 == 1
+        for quotes in re.findall("\"{3}|'{3}", line):
+            inside = "" if inside == quotes else inside or quotes
     if not found:
         return ""
     more = f" ({len(found)} lines have one)" if len(found) > 1 else ""

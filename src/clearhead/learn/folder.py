@@ -109,9 +109,18 @@ def start(folder: Path) -> Started:
                 outdated.append(exercise.name)
                 continue
         progress.handed_out[exercise.name] = digest(text)
-    atomic_write(folder / "README.md", texts()["readme"].format(file=FILE))
+    _write_readme(folder / "README.md", progress)
     progress.save(folder)
     return Started(new, refreshed, tuple(outdated))
+
+
+def _write_readme(path: Path, progress: Progress) -> None:
+    """Write the folder's README.md, unless there is one that was edited."""
+    text = texts()["readme"].format(file=FILE)
+    found = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    if not found or digest(found) in (digest(text), progress.handed_out.get(path.name)):
+        atomic_write(path, text)
+        progress.handed_out[path.name] = digest(text)
 
 
 def locate(folder: Path, exercise: Exercise) -> Path:
@@ -141,7 +150,10 @@ def reset(folder: Path, exercise: Exercise) -> str:
         done = f"{exercise.name} was never edited"
     elif path.exists():
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        backup = path.with_name(f"{path.stem}.{stamp}.backup")
+        backup, more = path.with_name(f"{path.stem}.{stamp}.backup"), 1
+        while backup.exists():  # of another answer in the same second
+            more += 1
+            backup = path.with_name(f"{path.stem}.{stamp}-{more}.backup")
         atomic_write(backup, read_file(path))
         done += f"; your answer is saved in {backup}"
     atomic_write(path, text)

@@ -200,7 +200,7 @@ def _maps(matrices: tuple[list[list[float]], ...]) -> str:
 
 def heat_cell(value: float, largest: float) -> str:
     """Positive values in the accent colour, negative in orange, by their share of the largest."""
-    share = min(100, round(100 * abs(value) / largest)) if value == value else 0
+    share = round(min(100.0, 100 * abs(value) / largest)) if value == value else 0
     colour = "var(--accent)" if value > 0 else "var(--negative)"
     style = f"background:color-mix(in oklab,{colour} {share * 6 // 10}%,var(--surface))"
     shown = str(value) if isinstance(value, bool) else f"{value:.2f}"

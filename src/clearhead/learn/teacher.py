@@ -73,7 +73,7 @@ def submissions(folder: Path) -> list[Submission]:
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = path.stem == "README" or any(part.startswith(".") for part in parts)
-        if path.suffix not in FORMATS or hidden:
+        if path.suffix.lower() not in FORMATS or hidden:
             continue
         try:
             found += _answers(path, parts[0] if len(parts) > 1 else "")
@@ -98,11 +98,11 @@ def _answers(path: Path, folder: str) -> list[Submission]:
     """
     student, _, name = COPY.sub("", path.stem).rpartition(SEPARATOR)
     student = student or folder
-    if path.suffix == ".ipynb":
+    if path.suffix.lower() == ".ipynb":
         if found := handed_in(code_of(_read(path, LARGEST_NOTEBOOK))):
             return [Submission(student or name, e, path, text) for e, text in found.items()]
         raise UserError('no cell has a check("EXERCISE")')
-    if path.suffix not in ANSWERS:
+    if path.suffix.lower() not in ANSWERS:
         raise UserError(f"archives are not opened; expected {NAMES}")
     exercise = course().exercise(name)
     if not student:

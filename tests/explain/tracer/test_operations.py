@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.explain import trace
 from clearhead.explain.tracer.axes import names, sizes
@@ -112,3 +112,38 @@ def test_an_unusual_operation_runs_and_its_sizes_are_shown(
     assert [sizes(shape) for shape in found.root.outputs] == [tuple(t.shape) for t in plain]
     assert all(map(torch.equal, tensors_in(found.output), plain))
     assert found.mistake is None and str(found) and found.to_html()
+
+
+class Cached(nn.Module):
+    """A length of 8, which is also the number of heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.h = 8
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        grown = torch.cat([x[:, :7], x[:, :1]], dim=1)
+        return x.chunk(2, dim=1)[0], grown, *x.topk(8)
+
+
+def test_a_length_that_equals_the_number_of_heads_is_not_called_h() -> None:
+    rows = trace(Cached(), torch.randn(2, 16, 32)).rows()
+    labels = {axis.label for row in rows for shape in row.outputs for axis in shape}
+    assert "h" not in labels and "seq_len/2" in labels
+
+
+@pytest.mark.parametrize(
+    ("function", "formula"),
+    [
+        (lambda x: x.var(-1), "y = Σ_d_model (x − mean)² / (d_model − 1)"),
+        (lambda x: x.var(-1, unbiased=False), "y = Σ_d_model (x − mean)² / d_model"),
+        (lambda x: x.var(-1, False), "y = Σ_d_model (x − mean)² / d_model"),
+        (lambda x: x.std(-1, correction=0), "y = √(Σ_d_model (x − mean)² / d_model)"),
+        (lambda x: torch.pow(10000, x), "y = 1e+04 ^ x"),
+        (lambda x: x.pow(2), "y = x ^ 2"),
+        (lambda x: x.sum(-1, True, dtype=torch.float64), "y = Σ_d_model x"),
+    ],
+)
+def test_formulas_are_those_of_the_call(function: Any, formula: str) -> None:
+    (row,) = trace(function, torch.randn(2, 3, 32)).rows()
+    assert row.formula == formula

@@ -161,8 +161,8 @@ _FORMULAS = {
 _OVER_AN_AXIS = {
     "softmax": "y[{a}] = exp(x[{a}]) / Σ_{a} exp(x)",
     "log_softmax": "y[{a}] = x[{a}] − ln Σ_{a} exp(x)", "mean": "y = Σ_{a} x / {a}",
-    "sum": "y = Σ_{a} x", "var": "y = Σ_{a} (x − mean)² / ({a} − 1)",
-    "std": "y = √(Σ_{a} (x − mean)² / ({a} − 1))", "max": "y = max_{a} x",
+    "sum": "y = Σ_{a} x", "var": "y = Σ_{a} (x − mean)² / {n}",
+    "std": "y = √(Σ_{a} (x − mean)² / {n})", "max": "y = max_{a} x",
     "argmax": "y = argmax_{a} x",
 }  # fmt: skip
 _SYMBOLS = {"add": "+", "sub": "−", "mul": "·", "div": "/", "pow": "^"}
@@ -174,8 +174,9 @@ def formula(call: Call, ins: Ins, outs: Outs) -> str:
         return ""
     if call.name in _OVER_AN_AXIS:
         dim, axes = call.dim(), ins[0].shape
-        axis = axes[dim].label if isinstance(dim, int) and axes else "all"
-        return _OVER_AN_AXIS[call.name].replace("{a}", axis)
+        axis = axes[dim].label if type(dim) is int and axes else "all"
+        words = _OVER_AN_AXIS[call.name].replace("{a}", axis)
+        return words.replace("{n}", _divisor(call, axis)) if "{n}" in words else words
     shapes = [operand.shape for operand in ins[:2]]
     if call.name in ("matmul", "bmm", "mm") and len(ins) > 1 and min(map(len, shapes)) > 1:
         a, b = shapes
@@ -187,6 +188,16 @@ def formula(call: Call, ins: Ins, outs: Outs) -> str:
         return f"y = x·Wᵀ{bias}, sum over {inner}"
     if call.name in _SYMBOLS:
         constant = next((a for a in call.args if type(a) in (int, float)), None)
+        if call.name == "pow" and constant is not None and call.args[0] == constant:
+            return f"y = {constant:.4g} ^ x"
         other = "x₂" if len(ins) > 1 else f"{constant:.4g}" if constant is not None else ""
         return f"y = {'x₁' if len(ins) > 1 else 'x'} {_SYMBOLS[call.name]} {other}" if other else ""
     return _FORMULAS.get(call.name, "")
+
+
+def _divisor(call: Call, axis: str) -> str:
+    """By what a variance divides: n − 1, or n where it is not corrected."""
+    first, correction = call.argument(1, "dim"), call.kwargs.get("correction")
+    unbiased = first if isinstance(first, bool) else call.argument(2, "unbiased", True)
+    lost = int(unbiased) if correction is None else correction
+    return f"({axis} − {lost})" if lost else axis

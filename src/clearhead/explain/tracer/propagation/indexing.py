@@ -1,13 +1,16 @@
 """Indexing, slicing and splitting; concatenating and stacking; new tensors such as zeros."""
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
-from clearhead.explain.tracer.axes import LENGTHS, Axis, Shape, broadcast_axis
+from clearhead.explain.tracer.axes import LENGTHS, SYNONYMS, Axis, Shape, broadcast_axis
 from clearhead.explain.tracer.call import Call
+
+_CUT = re.compile(r"a (?:slice|part) of (\S+)")
 
 
 def getitem(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -89,9 +92,19 @@ def _part(call: Call, axis: Axis, size: int) -> Axis:
     """Named by the scope, else as a fraction: d_model/2."""
     origin = f"a part of {axis.label} ({axis.size}) by {call.at}"
     name, certain = call.sizes.name(call.path, size)
-    divides = size > 1 and axis.size % size == 0 and bool(axis.resolved.name)
+    chosen = call.name == "topk"  # some elements, and no part of an axis
+    if _is_length(axis) or (chosen and name in SYNONYMS):
+        name, certain = "", False  # an equal number is a coincidence
+    divides = size > 1 and axis.size % size == 0 and bool(axis.resolved.name) and not chosen
     fraction = f"{axis.label}/{axis.size // size}" if divides else ""
     return Axis(size, name or fraction, origin, certain or not name)
+
+
+def _is_length(axis: Axis) -> bool:
+    """Whether it is a length or a batch, or was cut from one: never a number of heads."""
+    cut = _CUT.match(axis.source)
+    words = re.findall(r"\w+", f"{axis.label} {cut[1] if cut else ''}")
+    return bool({*words} & {*LENGTHS, "batch"})
 
 
 def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
@@ -112,6 +125,7 @@ def cat(call: Call, wanted: Sequence[int]) -> Shape | None:
 def _concatenated(call: Call, parts: list[Axis], size: int) -> Axis:
     """Two halves make a whole; else the scope's name, else the sum of the names."""
     name, _ = call.sizes.name(call.path, size)
+    name = "" if any(map(_is_length, parts)) else name
     labels = list(dict.fromkeys(part.label for part in parts))
     base, _, share = labels[0].partition("/")
     origin = f"{len(parts)} tensors concatenated by {call.at}"
