@@ -65,3 +65,30 @@ def test_of_a_recipe(change: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and change.split("=")[0] in err
     assert not run_dir.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "--batch", "1000000000", "--src-len", "100000", "--tgt-len", "5"],
+        ["trace", "--batch", "1000000000", "--src-len", "16000000", "--tgt-len", "5"],
+        ["bench", "training", "--batch", str(10**19)],
+        ["bench", "length", "--batch", str(10**19)],
+        ["bench", "limits", "--matrix", str(10**10)],
+        ["bench", "limits", "--megabytes", str(10**13)],
+        ["bench", "decoding", "--lines", str(10**19)],
+        ["bench", "epoch", "--lines", str(10**19)],
+        ["export", "--to", "ctranslate2", "--output", "out", "--sentences", str(10**18)],
+    ],
+    ids=" ".join,
+)
+def test_of_trace_bench_and_export(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main.run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and not Path("out").exists()

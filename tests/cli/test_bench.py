@@ -97,3 +97,11 @@ def test_bad_input_is_one_line_and_exit_code_2(
     complaint = [line for line in err.splitlines() if line.startswith("clearhead: error: ")]
     assert len(complaint) == 1 and message in complaint[0]
     assert err.splitlines()[-1] == complaint[0]
+
+
+def test_json_of_a_benchmark_is_no_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["bench", "length", "--json", str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "it is a directory" in err and err.count("\n") == 1

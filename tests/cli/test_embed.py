@@ -188,3 +188,22 @@ def test_texts_and_words_are_labelled_by_what_the_model_learned(
     assert "is a file" in call("classify", "--model", tmp_path / "texts", __file__)[2]
     code, _, err = call("classify", "--model", tmp_path / "texts", "x", "--top-k", -1)
     assert code == 2 and "--top-k -1" in err
+
+
+def test_a_cell_of_classify_has_no_tab_and_options_of_the_other_kind_are_refused(
+    tmp_path: Path, call: Call
+) -> None:
+    for name, architecture, names in (
+        ("texts", "BertForSequenceClassification", ["bad", "good"]),
+        ("words", "BertForTokenClassification", ["I-LOC"] * len(LABELS)),
+    ):
+        (tmp_path / name).mkdir()
+        more = {"label2id": {"I-LOC": 0}} if name == "words" else {}
+        bert(tmp_path / name, architecture, **{**labelled(names), **more})
+    words, texts = (["classify", "--model", tmp_path / name] for name in ("words", "texts"))
+    code, out, _ = call(*words, "the\ta")
+    assert code == 0 and out.split("\t")[:2] == ["the a", "LOC"] and out.count("\t") == 4
+    code, out, err = call(*words, "the a", "--top-k", 3)
+    assert (code, out) == (2, "") and "--top-k 3 is for labels of texts" in err
+    code, out, err = call(*texts, "the a", "--words", "max")
+    assert (code, out) == (2, "") and "--words max is for labels of words" in err

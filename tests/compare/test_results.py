@@ -118,3 +118,23 @@ def test_another_file_is_refused_in_one_line(content: str, tmp_path: Path) -> No
 def test_a_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read"):
         read_json(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    "benchmarks",
+    [
+        "[1]",
+        '[{"title": "t", "unit": "u", "measurements": [], "comparisons": []}]',
+        '[{"title": "t", "unit": "u", "measurements": {}, "comparisons": []}]',
+        "[" * 100_000,
+    ],
+    ids=["number", "list", "empty", "deep"],
+)
+def test_a_file_of_something_else_is_one_line(benchmarks: str, tmp_path: Path) -> None:
+    write_json(replace(RESULTS, benchmarks=[]), tmp_path / "r.json")
+    text = (tmp_path / "r.json").read_text(encoding="utf-8")
+    assert '"benchmarks": []' in text
+    changed = text.replace('"benchmarks": []', f'"benchmarks": {benchmarks}')
+    (tmp_path / "r.json").write_text(changed, encoding="utf-8")
+    with pytest.raises(UserError, match="holds no benchmark results"):
+        read_json(tmp_path / "r.json")

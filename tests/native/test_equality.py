@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from clearhead.blocks import decoder_mask, padding_mask
-from clearhead.models import Transformer
+from clearhead.blocks import decoder_mask, look_ahead_mask, padding_mask
+from clearhead.models import Transformer, TransformerConfig
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel
 from clearhead.native.session import (
@@ -164,3 +164,24 @@ def assert_same_log_probabilities(
     found = head(torch.tensor(hidden)).log_softmax(dim=-1)
     expected = head(expected_hidden).log_softmax(dim=-1)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("d_model", [24, 64, 72])
+def test_a_norm_of_vectors_far_from_zero_is_as_exact_as_the_blocks(
+    d_model: int, kernels: str
+) -> None:
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        20, 20, 30, 30, d_model=d_model, encoder_layers=1, decoder_layers=1, h=4, d_ff=64, dropout=0
+    )
+    model = Transformer.from_config(config).eval()
+    with torch.no_grad():
+        for side in (model.src_embed, model.tgt_embed):
+            side.embedding.weight.add_(300 / d_model**0.5)  # type: ignore[union-attr,operator]
+    source, read, labels = [3, 4, 5, 6, 2], [1, 7, 8, 9], [7, 8, 9, 2]
+    ours = forced_scores(native_model(model, kernels=kernels), source, read, labels)
+    with torch.inference_mode():
+        exact = model.double()(
+            torch.tensor([source]), torch.tensor([read]), None, look_ahead_mask(4)
+        )
+    assert np.abs(ours - exact[0, range(4), labels].numpy()).max() < 5e-4

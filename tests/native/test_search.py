@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine
-from clearhead.models import Transformer
+from clearhead.errors import UserError
+from clearhead.models import Transformer, TransformerConfig
 from clearhead.models.native import native_model
 from tests.native.library import KERNELS
 from tests.native.models import TRANSLATORS, random_sources, translator
@@ -108,3 +110,29 @@ def test_other_differences_are_not_ties() -> None:
     for source, ours, theirs in zip(sources, found, expected, strict=True):
         assert not are_equal(ours, theirs, scored=True)
         assert not differ_by_a_tie(one, two, source, options)
+
+
+def small(**more: int) -> Transformer:
+    torch.manual_seed(0)
+    sizes = {"d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "h": 4, "d_ff": 64}
+    sizes |= {"src_seq_len": 30, "tgt_seq_len": 30} | more
+    return Transformer.from_config(TransformerConfig(20, 20, dropout=0.0, **sizes)).eval()  # type: ignore[arg-type]
+
+
+def test_padding_behind_a_source_changes_nothing_and_elsewhere_it_is_refused() -> None:
+    model, options = small(), DecodingOptions(max_length=8, beam_size=2)
+    native = NativeEngine(model.config, native_model(model), 1)
+    ((ours,),) = native.decode([[3, 4, 5, 2, 0, 0]], options)
+    ((theirs,),) = ReadableEngine.of(model).decode([[3, 4, 5, 2, 0, 0]], options)
+    assert ours.ids == theirs.ids and ours.score == pytest.approx(theirs.score, abs=1e-4)
+    (weights,) = native.cross_attention([[3, 4, 2, 0]], [[5, 6, 2]], 0)
+    assert weights.shape == (3, 4) and not weights[:, 3].any()
+    for source in ([3, 0, 4, 2], [0, 0]):
+        with pytest.raises(UserError, match="padding"):
+            native.decode([source], options)
+
+
+def test_a_model_with_many_positions_translates_a_short_sentence() -> None:
+    model = small(src_seq_len=2**17, decoder_layers=24, d_model=16)
+    native = NativeEngine(model.config, native_model(model), 1)
+    assert native.decode([[3, 4, 2]], DecodingOptions(max_length=5))[0][0].ids

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.options import Device, ModelDirectory, Threads
-from clearhead.cli.streams import progress
+from clearhead.cli.streams import check_output, only_file, progress
 
 if TYPE_CHECKING:
     from clearhead.compare.results import Benchmark
     from clearhead.compare.timing import Machine
+
+MOST_SENTENCES, MOST_LINES = 10**6, 10**9
+MOST_ROWS, MOST_MEGABYTES = 10**6, 10**9
+
+
+def _new_file(path: Path | None) -> Path | None:
+    """Refuse a directory now, not after the measurement."""
+    check_output(only_file(path), None)
+    return path
+
 
 Only = Annotated[
     list[str] | None,
@@ -22,23 +32,33 @@ Kernels = Annotated[
     str,
     typer.Option(help="Instruction set of the native engine, such as AVX2.", show_default="best"),
 ]
-Json = Annotated[Path | None, typer.Option("--json", help="Save every measurement in this file.")]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", help="Save every measurement in this file.", callback=_new_file),
+]
 Size = Annotated[
     str, typer.Option(help="race (d_model 256, 3 + 3 layers), tiny, small, base, big.")
 ]
 Vocabulary = Annotated[int, typer.Option(min=8, help="Tokens in the vocabulary.")]
-Batch = Annotated[int, typer.Option(min=1, help="Sentences per batch.")]
+Batch = Annotated[int, typer.Option(min=1, max=MOST_SENTENCES, help="Sentences per batch.")]
 Length = Annotated[int, typer.Option(min=2, help="Tokens per sentence, EOS included.")]
 Data = Annotated[str, typer.Option(metavar="SPEC", help="A corpus: a file or grammar:SPLIT:COUNT.")]
-Lines = Annotated[int, typer.Option(min=1, help="Use the first N pairs.")]
-Batches = Annotated[list[int], typer.Option(min=1, help="Sentences per batch; may be repeated.")]
+Lines = Annotated[int, typer.Option(min=1, max=MOST_LINES, help="Use the first N pairs.")]
+Batches = Annotated[
+    list[int],
+    typer.Option(min=1, max=MOST_SENTENCES, help="Sentences per batch; may be repeated."),
+]
 Beams = Annotated[list[int], typer.Option(min=1, help="Beam size, 1 is greedy; may be repeated.")]
 Seconds = Annotated[float, typer.Option(min=0, help="Training time per trainer and round.")]
 BatchTokens = Annotated[int, typer.Option(min=8, help="Positions per batch, padding included.")]
 Longest = Annotated[int, typer.Option(min=32, help="Length of the longest translation.")]
 Plot = Annotated[Path | None, typer.Option(help="Plot the cost of a token (.svg, .png, .pdf).")]
-Matrix = Annotated[int, typer.Option(min=32, help="Rows and columns of the matrices.")]
-Megabytes = Annotated[int, typer.Option(min=1, help="Memory to copy; more than any cache.")]
+Matrix = Annotated[
+    int, typer.Option(min=32, max=MOST_ROWS, help="Rows and columns of the matrices.")
+]
+Megabytes = Annotated[
+    int, typer.Option(min=1, max=MOST_MEGABYTES, help="Memory to copy; more than any cache.")
+]
 
 
 app = typer.Typer(
@@ -214,6 +234,6 @@ def _finish(
     from clearhead.compare.results import Results, as_markdown, write_json
 
     results = Results(f"clearhead bench {verb}", setting, machine, benchmarks, remarks)
+    print(as_markdown(results), end="", flush=True)  # before a file that may fail
     if json:
         write_json(results, json)
-    print(as_markdown(results), end="")

@@ -13,9 +13,11 @@ from clearhead.cli.streams import Form, check_texts, named_texts, warnings_on_st
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
+    from clearhead.pipelines.classification import Strategy
     from clearhead.pipelines.text_model import TextModel
 
 AT_ONCE = 512  # texts
+SPACES = str.maketrans("\t\r\n", "   ")  # a cell has no tab or line break
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="What to classify; without it, standard input."),
@@ -26,10 +28,16 @@ Model = Annotated[
 Input = Annotated[
     Path | None, typer.Option("--input", "-i", help="Read lines or FASTA from this file (or .gz).")
 ]
-TopK = Annotated[int, typer.Option(help="Labels of each text, likeliest first; 0 means all.")]
+TopK = Annotated[
+    int | None,
+    typer.Option(help="Labels of each text, likeliest first; 0 means all.", show_default="1"),
+]
 Words = Annotated[
-    Literal["none", "simple", "first", "max", "average"],
-    typer.Option(help="How tokens are merged into words and entities; none: one row per token."),
+    Literal["none", "simple", "first", "max", "average"] | None,
+    typer.Option(
+        help="How tokens are merged into words and entities; none: one row per token.",
+        show_default="first",
+    ),
 ]
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option(help="Tab-separated columns, or one JSON list per text.")
@@ -42,8 +50,8 @@ def classify(
     model: Model,
     text: Texts = None,
     input: Input = None,
-    top_k: TopK = 1,
-    words: Words = "first",
+    top_k: TopK = None,
+    words: Words = None,
     format: Format = "text",
     truncate: Truncate = False,
     device: Device = "auto",
@@ -53,19 +61,33 @@ def classify(
 ) -> None:
     """Label whole texts or single words, with probabilities; the model's head decides which."""
     check_texts(text, input, expected="a text or FASTA file")
-    if top_k < 0:
+    if top_k is not None and top_k < 0:
         raise UserError(f"--top-k {top_k} is not a number of labels; give 1 or more, or 0 for all")
     from clearhead.pipelines.text_model import TextModel
 
     with warnings_on_stderr(quiet):
         reader = TextModel.from_pretrained(model, device, threads, engine=engine)
         tags = "token" in reader.model.heads
-        answer = _tagger(reader, words, truncate) if tags else _classifier(reader, top_k, truncate)
+        _check_head(tags, top_k, words)
+        count = 1 if top_k is None else top_k
+        answer = (
+            _tagger(reader, words or "first", truncate)
+            if tags
+            else _classifier(reader, count, truncate)
+        )
         as_json = format == "jsonl"
         for chunk in _chunks(text, input):
             for found in answer(chunk):
                 shown = json.dumps(found, ensure_ascii=False) if as_json else _columns(found, tags)
                 print(shown, flush=True)
+
+
+def _check_head(tags: bool, top_k: int | None, words: Words) -> None:
+    """Refuse an option of the other kind of model."""
+    if tags and top_k is not None:
+        raise UserError(f"--top-k {top_k} is for labels of texts, this model labels words; omit it")
+    if not tags and words is not None:
+        raise UserError(f"--words {words} is for labels of words, this model labels texts; omit it")
 
 
 def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
@@ -75,7 +97,7 @@ def _classifier(reader: "TextModel", top_k: int, truncate: bool) -> Answer:
     return lambda texts: [ranked[: top_k or None] for ranked in classify.ranked(texts)]
 
 
-def _tagger(reader: "TextModel", words: Words, truncate: bool) -> Answer:
+def _tagger(reader: "TextModel", words: "Strategy", truncate: bool) -> Answer:
     from clearhead.pipelines.classification import TokenClassificationPipeline
 
     tag = TokenClassificationPipeline(reader, truncate)
@@ -93,10 +115,15 @@ def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
 def _columns(answer: list[dict[str, Any]], tags: bool) -> str:
     """A text's labels on one line; a tagger's words one a line, with an empty line after a text."""
     if not tags:
-        return "\t".join(f"{one['label']}\t{one['score']:.4f}" for one in answer)
+        return "\t".join(f"{_cell(one['label'])}\t{one['score']:.4f}" for one in answer)
     rows = (
-        f"{one['word']}\t{one.get('entity_group', one.get('entity'))}\t{one['score']:.4f}\t"
+        f"{_cell(one['word'])}\t{_cell(one.get('entity_group') or one['entity'])}\t"
+        f"{one['score']:.4f}\t"
         f"{one['start']}\t{one['end']}\n"
         for one in answer
     )
     return "".join(rows)
+
+
+def _cell(text: str) -> str:
+    return text.translate(SPACES)

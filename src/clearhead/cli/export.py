@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clearhead.export.exporting import Target
 
 
+MOST_SENTENCES = 100_000
 To = Annotated[Literal["ctranslate2", "onnx", "huggingface"], typer.Option(help="Target format.")]
 Output = Annotated[
     Path | None,
@@ -51,6 +52,8 @@ def export(
     precision = exporting.check_precision(target, precision)
     if sentences < 0:
         raise UserError(f"--sentences {sentences} is negative; give 0 or more")
+    if sentences > MOST_SENTENCES:
+        raise UserError(f"--sentences {sentences} is too many; give at most {MOST_SENTENCES:,}")
     from clearhead.decoding.precision import use_threads
     from clearhead.models.weight_files import SHIPPED
     from clearhead.translation.loading import find_model

@@ -25,6 +25,10 @@ _RENAMED = {
 }
 
 
+# What reading and showing a file of something else raises (a RecursionError is a RuntimeError).
+_WRONG = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Two candidates of a benchmark; `target` is the ratio of rates that we want to reach."""
@@ -86,20 +90,22 @@ def read_json(path: Path) -> Results:
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"), object_hook=_with_current_keys)
-        return Results(
+        results = Results(
             record["command"],
             record["setting"],
             Machine(**record["machine"]),
             [_benchmark(benchmark) for benchmark in record["benchmarks"]],
             record["remarks"],
         )
+        as_markdown(results)  # values that no table can show are found here
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; give a file of --json") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except _WRONG as error:
         raise UserError(
             f"{path} holds no benchmark results ({error!r}); "
             "give a file that `clearhead bench … --json FILE` wrote"
         ) from error
+    return results
 
 
 def _with_current_keys(record: dict[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_layer, check_sources
 from clearhead.models.config import TransformerConfig
 from clearhead.models.native_files import read_translator
 from clearhead.native.model import NativeModel
-from clearhead.native.search import SLOTS, Found, SearchOptions, default_threads, search
+from clearhead.native.search import SLOTS, Found, SearchOptions, default_threads, search, unpadded
 from clearhead.native.session import forced_attention
 from clearhead.native.weights import Floats
 
@@ -55,6 +57,7 @@ class NativeEngine:
         if not sources:
             return []
         limits = [options.limit(len(source), self.config.tgt_seq_len) for source in sources]
+        sources = [unpadded(source, self.config.pad_id) for source in sources]
         longest = max(len(source) for source in sources)
         sentences = options.batch_tokens // (options.beam_size * longest)
         sentences = max(1, min(sentences, options.batch_sentences or SLOTS))
@@ -73,8 +76,10 @@ class NativeEngine:
         check_layer(layer, self.config.decoder_layers)
         found: list[Floats] = []
         for source, target in zip(sources, targets, strict=True):
-            weights = forced_attention(self.model, source, [self.config.bos_id, *target[:-1]])
-            found.append(weights[layer].mean(axis=0)[: len(target)])
+            read = unpadded(source, self.config.pad_id)
+            every = forced_attention(self.model, read, [self.config.bos_id, *target[:-1]])
+            weights = every[layer].mean(axis=0)[: len(target)]
+            found.append(np.pad(weights, ((0, 0), (0, len(source) - len(read)))))
         return found
 
 

@@ -100,7 +100,8 @@ def search(
     limit = np.array([limits[i] for i in order], np.int32)
     room = max(limits, default=1)
     slots = min(options.sentences, SLOTS, -(-len(sources) // max(1, threads)))
-    slots = _slots_that_fit(model, options.beam_size, room, max(1, slots))
+    longest = max(map(len, sources), default=1)
+    slots = _slots_that_fit(model, options.beam_size, room, longest, max(1, slots))
     # No text is longer than an int32.
     n, least = (min(value, MOST) for value in (options.no_repeat_ngram, options.min_length))
     settings = Options(
@@ -160,18 +161,33 @@ def _room(sentences: int, n_best: int, room: int) -> Found:
     )
 
 
-def _slots_that_fit(model: NativeModel, beams: int, room: int, slots: int) -> int:
-    """So many that keys and values take at most MOST_BYTES.
+def unpadded(source: Sequence[int], pad_id: int) -> Sequence[int]:
+    """The source up to its last token that is no padding; the engine in C has no masks.
+
+    Raises:
+        UserError: there is padding before another token, or nothing else.
+    """
+    end = len(source)
+    while end and source[end - 1] == pad_id:
+        end -= 1
+    if not end or pad_id in source[:end]:
+        raise UserError(
+            f"a source has padding (id {pad_id}) before another token, or nothing else; "
+            "put padding behind the tokens, or give --engine readable"
+        )
+    return source[:end]
+
+
+def _slots_that_fit(model: NativeModel, beams: int, room: int, longest: int, slots: int) -> int:
+    """So many that keys and values take at most MOST_BYTES; `longest`: tokens of a source.
 
     Raises:
         UserError: not even one sentence fits.
     """
     if beams > MOST_BEAMS:
         raise UserError(f"beam_size={beams} is more than {MOST_BEAMS}; 4 to 12 beams are usual")
-    sizes = model.sizes
-    longest = max(sizes.src_len if sizes.cross else 0, 1)
     positions = beams * room + longest
-    one = positions * 2 * model.width * sizes.decoder_layers * 4
+    one = positions * 2 * model.width * model.sizes.decoder_layers * 4
     if one > MOST_BYTES:
         raise UserError(
             f"one sentence with beam_size={beams} and {room} tokens needs {one >> 20:,} MB for "

@@ -59,18 +59,15 @@ _TAGS = (
 _LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
 FENCE = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*"
-_FLAGS = (  # attributes without a value
-    "allowfullscreen|async|autoplay|checked|controls|defer|disabled|download|hidden|inert|loop"
-    r"|multiple|muted|open|playsinline|readonly|required|reversed|selected|data-[\w-]+"
-)
+# Attributes without a value.
+_FLAGS = r"checked|controls|disabled|download|hidden|multiple|open|required|selected|data-[\w-]+"
 _ATTRIBUTES = (
     r"""(?:\s+(?:[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999})"""
     rf"""|(?:{_FLAGS})(?=[\s/>])))*\s*"""
 )
 # Colours of a terminal, controls, zero-width characters; those that join letters or emoji stay.
 _INVISIBLE = (
-    r"(?:\x1b\[[0-9;]*m|[\x00-\x08\x0e-\x1b\x7f\xad\u200b\u200e\u200f\u202a-\u202e\u2060"
-    r"\u2066-\u2069\ufeff])"
+    r"\x1b\[[\d;]*m|[\0-\x08\x0e-\x1b\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 # The address of a Markdown link that is used by its name elsewhere.
 _DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:[ \t]*<?(?:https?://|mailto:|[./#])\S*.*")

@@ -12,7 +12,6 @@ static inline FLOATS load(const float *x) { return *(const FLOATS *)x; }
 static inline void store(float *x, FLOATS v) { *(FLOATS *)x = v; }
 static inline FLOATS larger(FLOATS a, FLOATS b) { return LARGER(a, b); }
 static inline FLOATS magnitude(FLOATS x) { return (FLOATS)((INTS)x & INT32_MAX); }
-static inline float larger_float(float a, float b) { return a > b ? a : b; }
 #ifndef IN_REGISTER /* keeps a vector from being read from memory again for every row */
 #define IN_REGISTER(v)
 #endif
@@ -94,12 +93,12 @@ static void normalize(const float *x, int n, int padded, const float *alpha, con
     FLOATS total = SPLAT(0.0f), squares = SPLAT(0.0f);
     for (int i = 0; i < padded; i += WIDTH) total += load(x + i);
     const float mean = SUM(total) / (float)n;
-    for (int i = 0; i < padded; i += WIDTH) {
-        const FLOATS d = load(x + i) - SPLAT(mean);
+    for (int i = 0; i < n; i += WIDTH) {
+        FLOATS d = load(x + i) - SPLAT(mean);
+        for (int j = n - i; j < WIDTH; j++) d[j] = 0.0f; /* padding is no part of the deviation */
         squares = FMA(d, d, squares);
     }
-    /* The padding is 0 and has added its distance from the mean. */
-    const float all = larger_float(SUM(squares) - (float)(padded - n) * mean * mean, 0.0f);
+    const float all = SUM(squares);
     const float spread = biased ? sqrtf(all / (float)n + eps) : sqrtf(all / (float)(n - 1)) + eps;
     const FLOATS factor = SPLAT(1.0f / spread);
     for (int i = 0; i < padded; i += WIDTH)
