@@ -118,7 +118,7 @@ def test_stop_strings_may_be_several(clearhead: Run, model: Path) -> None:
      (["word " * 300], "has seq_len=90 positions"),
      (["hi", "--input", "missing.txt"], "both PROMPT and --input"),
      (["--input", "missing.txt"], "cannot read missing.txt"),
-     ([__file__], f"give --input {__file__} to have its lines read"),
+     ([__file__], f"to read the file, give --input {__file__}"),
      (["hi", "--output", "."], "cannot write .: it is a directory")],
 )  # fmt: skip
 def test_bad_input_is_one_line(clearhead: Run, arguments: list[str], message: str) -> None:

@@ -61,7 +61,7 @@ def test_a_share_that_leaves_no_example_on_a_side_is_refused(share: float) -> No
 
 
 def test_a_split_is_refused_for_the_number_of_different_texts_of_a_label() -> None:
-    with pytest.raises(UserError, match="the most frequent label has 1 different text;"):
+    with pytest.raises(UserError, match="the most frequent label has 1 different text:"):
         split_off(texts("abcdefghi"), 0.1, 1)
-    with pytest.raises(UserError, match="the most frequent label has 2 different texts;"):
+    with pytest.raises(UserError, match="the most frequent label has 2 different texts:"):
         split_off(texts("aab" * 30, "xyz" * 30), 0.1, 1)

@@ -68,8 +68,8 @@ def test_lists_and_strings_of_letters_and_a_mask(tmp_path: Path) -> None:
             "words\ttags\nMKV\tHH\n",
             r"line 2: 'words' has 3 elements and 'tags' 2; expected one",
         ),
-        ("a.tsv", "sequence\ttags\nMKV\tHH\n", r"no column 'words' among sequence, tags"),
-        ("a.csv", "text,label\nx,y\n", r"--set data\.words=NAME --set data\.tags=NAME;"),
+        ("a.tsv", "sequence\ttags\nMKV\tHH\n", r"no column 'words'; choose among sequence, tags"),
+        ("a.csv", "text,label\nx,y\n", r"--set data\.words=NAME --set data\.tags=NAME"),
         ("a.csv", "words,tags\nTom runs,N V\n", r"'words' holds a text with spaces, .*\.conll"),
         ("a.tsv", "words\ttags\nMKV\t\n", r"line 2: 'tags' holds nothing, expected a list"),
         (

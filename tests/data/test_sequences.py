@@ -43,7 +43,7 @@ def test_a_file_is_streamed(tmp_path: Path) -> None:
         ("x.fastq", "", "holds no record"),
         ("x.csv", "id,label\na,1\n", "which of id, label is the column of sequences"),
         ("x.csv", "sequence,label\n,1\n", "line 2: 'sequence' is empty"),
-        ("x.csv", "ACGT,1\nACGA,0\n", "the first line names the columns, such as sequence,label"),
+        ("x.csv", "ACGT,1\nACGA,0\n", "which of ACGT, 1 is the column of sequences"),
         ("x.doc", "", "unknown file extension; expected .fasta"),
     ],
 )

@@ -105,5 +105,5 @@ def test_lists_are_counted_as_arrays_are() -> None:
 @pytest.mark.parametrize(("truth", "said"), [([0, 1], [1]), ([0, 3], [1, 1]), ([0, 1], [1, -1])])
 def test_pairs_that_are_none_are_refused(truth: list[int], said: list[int]) -> None:
     """Index 3 of three labels was counted in the row of another label."""
-    with pytest.raises(UserError, match="give an index from 0 to 2"):
+    with pytest.raises(UserError, match="as an index from 0 to 2"):
         ConfusionMatrix.of(["a", "b", "c"], np.array(truth), np.array(said))

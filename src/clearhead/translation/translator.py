@@ -215,10 +215,11 @@ class Translator:
         """Every source; of very many some at a time, with a line of progress after each part."""
         found: list[list[Hypothesis]] = []
         while len(found) < len(sources):
-            start, stop = len(found), len(found) + WINDOW
-            while stop < len(sources) and sources[stop].text == sources[stop - 1].text:
-                stop += 1  # `OneForm` compares all sentences of a text
-            part = sources[start:stop]
+            start = len(found)
+            own = [source.text for source in sources[start : start + WINDOW + 1]]
+            # A text is cut only if it is longer: `OneForm` compares all of its sentences.
+            whole = own.index(own[-1]) if len(own) > WINDOW else 0
+            part = sources[start : start + (whole or WINDOW)]
             hypotheses = self.engine.decode([source.ids for source in part], options)
             if self.check_copies:
                 from clearhead.translation.second_search import SecondSearch

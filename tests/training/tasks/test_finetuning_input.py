@@ -145,7 +145,7 @@ def bad(folder: Path, fault: str) -> dict[str, Any]:
     [
         ("no file", "no training data; name a file with labels: --set data.train=FILE"),
         ("lost file", r"t\.tvs: unknown file extension"),
-        ("column", r"no column 'review' among text, last, label; name the columns"),
+        ("column", r"no column 'review'; choose among text, last, label with"),
         ("unseen", r"dev\.tsv, line 3: the label 'bad' never occurs .* has good, other"),
         ("one label", r"one\.tsv: the only label is 'good'; there is nothing to distinguish"),
         ("no model", r"nothing to fine-tune; name a BERT or ESM-2: --set model\.path="),
