@@ -54,6 +54,7 @@ def test_a_long_name_does_not_fill_the_screen(
         "run.threads=100000",
         "run.accumulate=1000000000",
         "vocabulary.copies=1000000000",
+        f"vocabulary.size={2**62}",
         "optimizer.betas=[1.0, 1.0]",
         "optimizer.r_drop=1e308",
         'data.train="a\\0b"',

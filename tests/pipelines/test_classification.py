@@ -48,6 +48,11 @@ def test_a_pair_of_texts_is_read_as_a_pair(tmp_path: Path) -> None:
     assert found[0] != found[1]
     with pytest.raises(UserError, match="a pair of texts is"):
         ours({"text": "a"})
+    for top_k in (0, 1.5, "2"):
+        with pytest.raises(UserError, match="is not a number of labels"):
+            ours(pair, top_k=top_k)  # type: ignore[call-overload]
+    with pytest.raises(UserError):
+        ours({"text": "a", "text_pair": None})
     for text, other in (("cat " * 60, "a man"), ("a man", "cat " * 60), ("cat " * 30, "man " * 40)):
         long = {"text": text, "text_pair": other}
         cut = expected(long, top_k=None, truncation=True, max_length=48)
