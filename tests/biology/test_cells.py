@@ -282,6 +282,12 @@ def test_parts_of_cells_are_a_column_of_obs(tmp_path: Path, name: str, given: st
         read_labelled(path, Columns(split=given), "cells")
 
 
+def test_cells_without_a_matrix_are_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.h5ad", counts(20), X=None)
+    with pytest.raises(UserError, match=r"holds no counts \(no X\)"):
+        next(read(path, Columns(), "cells"))
+
+
 def test_a_column_that_cells_do_not_have_is_one_line(tmp_path: Path) -> None:
     path = write(tmp_path / "x.h5ad", counts(20))
     assert next(read(path, Columns(), "cells")).split is None
