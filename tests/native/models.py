@@ -5,7 +5,7 @@ occurs. The weights are large, so that different sources get different translati
 """
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -43,6 +43,14 @@ def translator(kind: str = "pre-norm", number: int = 0) -> Transformer:
     config = TransformerConfig(SRC_VOCAB, TGT_VOCAB, **positions, **SIZES, **layers, norm=norm)
     model = _with_larger_weights(Transformer.from_config(config))
     return _inclined_to_end(model, 3.0 if norm == "pre" else 5.0)
+
+
+def small(**more: Any) -> Transformer:
+    """One layer a side and 20 tokens."""
+    torch.manual_seed(0)
+    sizes = {"d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "h": 4, "d_ff": 64}
+    sizes |= {"src_seq_len": 30, "tgt_seq_len": 30} | more
+    return Transformer.from_config(TransformerConfig(20, 20, dropout=0.0, **sizes)).eval()
 
 
 def _inclined_to_end(model: Transformer, bias: float) -> Transformer:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clearhead.blocks import decoder_mask, look_ahead_mask, padding_mask
-from clearhead.models import Transformer, TransformerConfig
+from clearhead.models import Transformer
 from clearhead.models.native import native_model
 from clearhead.native.model import NativeModel
 from clearhead.native.session import (
@@ -29,6 +29,7 @@ from tests.native.models import (
     esm,
     gpt,
     random_sources,
+    small,
     translator,
 )
 
@@ -170,11 +171,7 @@ def assert_same_log_probabilities(
 def test_a_norm_of_vectors_far_from_zero_is_as_exact_as_the_blocks(
     d_model: int, kernels: str
 ) -> None:
-    torch.manual_seed(0)
-    config = TransformerConfig(
-        20, 20, 30, 30, d_model=d_model, encoder_layers=1, decoder_layers=1, h=4, d_ff=64, dropout=0
-    )
-    model = Transformer.from_config(config).eval()
+    model = small(d_model=d_model)
     with torch.no_grad():
         for side in (model.src_embed, model.tgt_embed):
             side.embedding.weight.add_(300 / d_model**0.5)  # type: ignore[union-attr,operator]

@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine
 from clearhead.errors import UserError
-from clearhead.models import Transformer, TransformerConfig
+from clearhead.models import Transformer
 from clearhead.models.native import native_model
 from tests.native.library import KERNELS
-from tests.native.models import TRANSLATORS, random_sources, translator
+from tests.native.models import TRANSLATORS, random_sources, small, translator
 from tests.native.ties import are_equal, differ_by_a_tie
 
 Pair = tuple[Transformer, NativeEngine]
@@ -110,13 +109,6 @@ def test_other_differences_are_not_ties() -> None:
     for source, ours, theirs in zip(sources, found, expected, strict=True):
         assert not are_equal(ours, theirs, scored=True)
         assert not differ_by_a_tie(one, two, source, options)
-
-
-def small(**more: int) -> Transformer:
-    torch.manual_seed(0)
-    sizes = {"d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "h": 4, "d_ff": 64}
-    sizes |= {"src_seq_len": 30, "tgt_seq_len": 30} | more
-    return Transformer.from_config(TransformerConfig(20, 20, dropout=0.0, **sizes)).eval()  # type: ignore[arg-type]
 
 
 def test_padding_behind_a_source_changes_nothing_and_elsewhere_it_is_refused() -> None:

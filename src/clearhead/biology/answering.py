@@ -37,6 +37,12 @@ def hidden_of(model: SequenceModel, ids: Sequence[Sequence[int]]) -> list[Floats
     return run_over(model, ids, model.hidden)
 
 
+def states_of(config: Any, tokens: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Which of so many tokens a model reads, and the hidden state that each is part of."""
+    read = np.array(config.columns or range(tokens))
+    return read, np.arange(len(read)) // getattr(config.encoder, "pool", 1)
+
+
 def run_over(model: nn.Module, ids: Sequence[Sequence[int]], compute: Any) -> list[Floats]:
     """Results in the order of `ids`; the model's mode and the random states stay as they were."""
     config: Any = model.config

@@ -60,7 +60,7 @@ def read_parts(data: BiologyData, seed: int) -> Parts:
     if data.dev:
         dev = read_labelled(data.dev, columns, data.domain)
     train = check_labels(train, answer)
-    dev = list(dev) if answer == "classes" else check_labels(dev, answer)
+    dev = dev if answer == "classes" else check_labels(dev, answer)
     labels = [] if answer == "number" else classes_of(train, answer)
     if split_off := not dev:
         train, dev = hold_out(train, data.dev_share, seed, by_label=answer == "classes")

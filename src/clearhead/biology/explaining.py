@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from clearhead.biology.answering import scores_of
+from clearhead.biology.answering import scores_of, states_of
 from clearhead.biology.model import Loaded, SequenceModel
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.decoding.readable import in_eval_mode
@@ -67,8 +67,7 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
             f"the sequence has {len(ids[inner]):,} tokens, and --explain runs once for each; "
             f"cut it to at most {MOST:,} tokens"
         )
-    read = np.array(config.columns or range(len(ids)))
-    states = np.arange(len(read)) // getattr(config.encoder, "pool", 1)  # which a token is part of
+    read, states = states_of(config, len(ids))
     attention = np.zeros(len(ids))
     for model in loaded.models:
         received = attention_of(model, ids).mean(axis=(0, 1, 2))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.biology.answering import BATCH_TOKENS, hidden_of, scores_of
+from clearhead.biology.answering import BATCH_TOKENS, hidden_of, scores_of, states_of
 from clearhead.biology.domains import checked, other_strand
 from clearhead.biology.model import Domain, Loaded, SequenceModel, load_for
 from clearhead.biology.scale import in_units
@@ -167,10 +167,9 @@ class Predictor:
     def _pooled(self, model: SequenceModel, ids: list[list[int]]) -> list[Floats]:
         before, after = self.loaded.vocabulary.edges
         if not isinstance(model.encoder, Bert | Esm):
-            config, found = model.config, []
+            found = []
             for row, hidden in zip(ids, hidden_of(model, ids), strict=True):
-                read = np.array(config.columns or range(len(row)))
-                states = np.arange(len(read)) // getattr(config.encoder, "pool", 1)
+                read, states = states_of(model.config, len(row))
                 true = (read >= before) & (read < len(row) - after)
                 found.append(hidden[np.unique(states[true])].mean(axis=0))
             return found

@@ -145,8 +145,8 @@ class LabelledSequences:
         longest = self.model.config.longest
         if self.vocabulary.cut.kind == "genes":
             return
-        encode = self.vocabulary.encode
-        if cut := sum(len(encode(r.sequence)) > longest for r in records):
+        room, encode = longest - sum(self.vocabulary.edges), self.vocabulary.encode
+        if cut := sum(len(encode(r.sequence)) > longest for r in records if len(r.sequence) > room):
             log.warning(
                 "%d of %d sequences are longer than model.max_length=%d tokens: their ends are cut",
                 cut, len(records), longest,
@@ -197,9 +197,7 @@ class LabelledSequences:
         if not self.recipe.optimizer.balanced or not labels:
             return torch.ones(max(1, len(labels)))
         every = Counter(chain.from_iterable(self._labels_of(r) for r in self.parts.train))
-        return torch.tensor(
-            [every.total() / len(labels) / max(1, every[label]) for label in labels]
-        )
+        return torch.tensor([every.total() / len(labels) / (every[label] or 1) for label in labels])
 
     def _labels_of(self, record: Record) -> Iterable[str]:
         label = record.label or ""

@@ -11,13 +11,13 @@ import typer
 from clearhead.cli.options import Device, Engine, Quiet, Threads, Truncate
 from clearhead.cli.streams import Form, check_texts, named_texts, warnings_on_stderr
 from clearhead.errors import UserError
+from clearhead.text.inputs import as_cell
 
 if TYPE_CHECKING:
     from clearhead.pipelines.classification import Strategy
     from clearhead.pipelines.text_model import TextModel
 
 AT_ONCE = 512  # texts
-SPACES = str.maketrans("\t\r\n", "   ")  # a cell has no tab or line break
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="What to classify; without it, standard input."),
@@ -115,15 +115,11 @@ def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
 def _columns(answer: list[dict[str, Any]], tags: bool) -> str:
     """A text's labels on one line; a tagger's words one a line, with an empty line after a text."""
     if not tags:
-        return "\t".join(f"{_cell(one['label'])}\t{one['score']:.4f}" for one in answer)
+        return "\t".join(f"{as_cell(one['label'])}\t{one['score']:.4f}" for one in answer)
     rows = (
-        f"{_cell(one['word'])}\t{_cell(one.get('entity_group') or one['entity'])}\t"
+        f"{as_cell(one['word'])}\t{as_cell(one.get('entity_group') or one['entity'])}\t"
         f"{one['score']:.4f}\t"
         f"{one['start']}\t{one['end']}\n"
         for one in answer
     )
     return "".join(rows)
-
-
-def _cell(text: str) -> str:
-    return text.translate(SPACES)

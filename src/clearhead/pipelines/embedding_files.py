@@ -14,6 +14,7 @@ from typing import IO, Any, BinaryIO, Protocol, Self
 import numpy as np
 
 from clearhead.pipelines.embedding import Embedded
+from clearhead.text.inputs import as_cell
 
 Piece = Callable[[int], str]
 BLOCK_ROWS = 4096
@@ -33,7 +34,7 @@ def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
     file.write(("id" + "".join(f"\t{i}" for i in range(width)) + "\n").encode())
     for embedded in found:
         file.write(
-            f"{_cell(embedded.named.name)}{numbers % tuple(embedded.vectors.tolist())}\n".encode()
+            f"{as_cell(embedded.named.name)}{numbers % tuple(embedded.vectors.tolist())}\n".encode()
         )
         file.flush()
 
@@ -54,7 +55,7 @@ def token_tsv(piece: Piece) -> Write:
         file.write(head.encode())
         for named, ids, vectors in found:
             for position, (token, row) in enumerate(zip(ids, vectors.tolist(), strict=True)):
-                start = f"{_cell(named.name)}\t{position}\t{_cell(piece(token))}"
+                start = f"{as_cell(named.name)}\t{position}\t{as_cell(piece(token))}"
                 file.write((start + numbers % tuple(row)).encode())
             file.flush()
 
@@ -136,10 +137,6 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
     file.seek(0)
     while block := file.read(1 << 20):
         yield block
-
-
-def _cell(text: str) -> str:
-    return text.replace("\t", " ")
 
 
 def writer_for(output: Path | None, pooled: bool, piece: Piece) -> Write:

@@ -6,6 +6,7 @@ from typing import Any
 
 from clearhead.errors import UserError
 
+_SPACES = str.maketrans("\t\r\n", "   ")
 # The spaces that people type before ? ! : ; » and after «: U+0020, no-break, narrow no-break.
 _SPACE = "[ \u00a0\u202f]"
 _NARROW = "\u202f"
@@ -61,6 +62,11 @@ def check_texts(texts: Any) -> list[str]:
 def without_lone_surrogates(text: str) -> str:
     """Replace halves of UTF-16 surrogate pairs, which UTF-8 cannot encode, by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def as_cell(text: str) -> str:
+    """With spaces for tabs and line breaks, which would end a cell of a TSV file."""
+    return text.translate(_SPACES)
 
 
 def unify_french_spaces(text: str) -> str:

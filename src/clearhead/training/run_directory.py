@@ -205,7 +205,7 @@ LATER_KEYS = {"run.dev_texts"}  # which runs of earlier versions did not record
 FIRST_TASK = {"task": "translation"}  # runs of the first versions do not name their task
 
 
-def check_same_run(recipe: Recipe, path: Path, copied: bool = True) -> None:
+def check_same_run(recipe: Recipe, path: Path, copied: bool) -> None:
     """Record what the run is made from, or compare the recipe with that record.
 
     Raises:
