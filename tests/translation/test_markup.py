@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.decoding import DecodingOptions
-from clearhead.decoding.choice import EngineName
+from clearhead.native.choice import EngineName
 from clearhead.text.word_labels import Weights, units
 from clearhead.translation import Translator
 from clearhead.translation.markup import Mark, Marked, place, take_out

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from clearhead.decoding import DecodingOptions
-from clearhead.decoding.choice import EngineName
+from clearhead.native.choice import EngineName
 from clearhead.translation import Translation, Translator
 from clearhead.translation.doubt.marker import Literal, missing_copies
 from clearhead.translation.second_search import restored, stand_ins, swapped

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from clearhead.blocks import READABLE, InputEmbeddings, PlainEmbeddings
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine, decode
-from clearhead.decoding.choice import EngineName
 from clearhead.decoding.readable import ensemble
 from clearhead.errors import UserError
 from clearhead.models import Transformer
+from clearhead.native.choice import EngineName
 from clearhead.text import Tokenizer
 from clearhead.translation import Translator
 from tests.decoding.tiny import make_model, true_score

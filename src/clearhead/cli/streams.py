@@ -204,7 +204,7 @@ def warnings_on_stderr(quiet: bool) -> Iterator[None]:
     `quiet` leaves errors only.
     """
     logger = logging.getLogger("clearhead")
-    informing = ("cli.translate", "decoding.choice", "pretrained.marian", "translation.translator")
+    informing = ("cli.translate", "native.choice", "pretrained.marian", "translation.translator")
     for name in informing:
         logging.getLogger(f"clearhead.{name}").setLevel(logging.INFO)
     handler = logging.StreamHandler(sys.stderr)

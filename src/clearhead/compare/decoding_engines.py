@@ -13,12 +13,12 @@ import torch
 from clearhead.compare.timing import kept_threads, library
 from clearhead.compare.workloads import BenchmarkModel, Ids
 from clearhead.decoding import DecodingOptions, ReadableEngine
-from clearhead.decoding.choice import missing_library
 from clearhead.decoding.engine import Engine as OwnEngine
 from clearhead.decoding.native import NativeEngine
 from clearhead.decoding.readable import batches_by_tokens, padded
 from clearhead.export.exporting import TARGETS, export, quiet
 from clearhead.models import TransformerConfig
+from clearhead.native.choice import missing_library
 
 CLEARHEAD, CTRANSLATE2, GENERATE = "clearhead", "ctranslate2", "transformers generate"
 # CTranslate2's other formats are mixtures of these; it refuses those without hardware support.

@@ -6,9 +6,9 @@ from typing import Literal, TypeVar, get_args
 import torch
 from torch import nn
 
-from clearhead.decoding.choice import check_threads
 from clearhead.errors import UserError
 from clearhead.fast.processor import multiplies_bfloat16
+from clearhead.native.choice import check_threads
 
 Precision = Literal["float32", "bfloat16", "int8"]
 Model = TypeVar("Model", bound=nn.Module)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clearhead.decoding.choice import AnyPrecision, EngineName
 from clearhead.errors import UserError
+from clearhead.native.choice import AnyPrecision, EngineName
 from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import ModelPipeline, known_arguments
 from clearhead.pipelines.text_model import TextModel

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import torch
 from torch import Tensor
 
-from clearhead.decoding.choice import AnyPrecision, EngineName, Request, log_native, log_readable
 from clearhead.decoding.precision import Precision, readable_precision, use_threads
 from clearhead.decoding.readable import padded
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate, operations_for
 from clearhead.models import Bert, Esm
 from clearhead.models.native import native_model, unsupported
+from clearhead.native.choice import AnyPrecision, EngineName, Request, log_native, log_readable
 from clearhead.native.search import default_threads
 from clearhead.native.session import hidden_states
 from clearhead.pretrained.files import CONFIG, directory_of

@@ -12,8 +12,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, Self, TypeVar, overload
 
-from clearhead.decoding.choice import EngineName
 from clearhead.errors import UserError
+from clearhead.native.choice import EngineName
 
 if TYPE_CHECKING:
     from clearhead.pipelines.classification import (

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearhead.decoding.choice import Request, log_native, log_readable
 from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError
 from clearhead.files import verify_checksum
 from clearhead.models.weight_files import SHIPPED, best_of_run, refuse_pickles
+from clearhead.native.choice import Request, log_native, log_readable
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import OTHERS, read_json
 from clearhead.text.sentencepiece_pair import pieces_of

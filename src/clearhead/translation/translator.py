@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from clearhead.decoding.choice import AnyPrecision, EngineName, Request
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, alignment_layer_of
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.models.weight_files import SHIPPED
+from clearhead.native.choice import AnyPrecision, EngineName, Request
 from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json

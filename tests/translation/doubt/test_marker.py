@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from clearhead.decoding import DecodingOptions
-from clearhead.decoding.choice import EngineName
+from clearhead.native.choice import EngineName
 from clearhead.translation import Translation, Translator
 from clearhead.translation.doubt.english import NO_WORDS
 from clearhead.translation.doubt.marker import (

@@ -10,9 +10,9 @@ from torch import Tensor
 from clearhead.compare.proofs import fixtures as f
 from clearhead.compare.proofs.proof import Deviation, Proof, largest_difference
 from clearhead.decoding import DecodingOptions, NativeEngine, ReadableEngine
-from clearhead.decoding.choice import missing_library
 from clearhead.models import Bert, BertConfig, Gpt, GptConfig
 from clearhead.models.native import native_model
+from clearhead.native.choice import missing_library
 from clearhead.native.model import kernel_names
 from clearhead.native.session import Session, forced_scores, hidden_states
 
