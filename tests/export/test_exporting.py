@@ -1,10 +1,12 @@
 import os
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from clearhead.errors import UserError
-from clearhead.export.exporting import new_directory
+from clearhead.export.exporting import TARGETS, export, new_directory
+from clearhead.models.weight_files import SHIPPED
 
 
 def fill(path: Path) -> None:
@@ -55,3 +57,10 @@ def test_an_unwritable_location_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write") as caught:
         fill(tmp_path / "file" / "below")
     assert "\n" not in str(caught.value)
+
+
+def test_a_card_in_another_encoding_is_kept_as_it_is(tmp_path: Path) -> None:
+    source, card = copytree(SHIPPED, tmp_path / "model"), "Modèle d'été".encode("latin-1")
+    (source / "README.md").write_bytes(card)
+    export(source, TARGETS["huggingface"], tmp_path / "exported", "float32")
+    assert (tmp_path / "exported" / "README.md").read_bytes().startswith(card + b"\n\n## Use with")

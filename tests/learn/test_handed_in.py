@@ -42,6 +42,12 @@ def test_an_answer_is_its_cell_without_magics_and_checks() -> None:
     assert text == "pass\nprint(1)\n\n" + SCALE + "pass\npass\n"
 
 
+def test_an_answer_that_imports_a_future_feature_can_be_read_below_another_cell() -> None:
+    future = "from __future__ import annotations\n"
+    [text] = texts_of("import math", future + "d = math.pi\n" + SCALE + 'check("scale")').values()
+    compile(text, "answer", "exec")
+
+
 def test_an_answer_takes_imports_and_definitions_from_other_cells_and_nothing_else() -> None:
     cells = (
         "import torch, json\nfrom math import *\nfrom nowhere import x",

@@ -123,9 +123,9 @@ def export(source: Path, target: Target, output: Path, precision: str) -> None:
 
 
 def _write_card(card: Path, title: str, usage: str, directory: Path) -> None:
-    own = card.read_text(encoding="utf-8").rstrip() + "\n\n" if card.is_file() else ""
-    text = f"{own}## {title}\n\n```python\n{usage.strip()}\n```\n"
-    (directory / "README.md").write_text(text, encoding="utf-8", newline="\n")
+    own = card.read_bytes().rstrip() + b"\n\n" if card.is_file() else b""  # in any encoding
+    text = f"## {title}\n\n```python\n{usage.strip()}\n```\n"
+    (directory / "README.md").write_bytes(own + text.encode())
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from clearhead.pipelines.engines import Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextPipeline
 from clearhead.text.esm_alphabet import EsmAlphabet
-from clearhead.text.fast_tokenizer import FastTokenizer
+from clearhead.text.fast_tokenizer import FastTokenizer, kept_of_pair
 from clearhead.text.inputs import check_texts, texts_of
 from clearhead.text.word_labels import Place
 
@@ -108,17 +108,6 @@ class TextClassificationPipeline(TextPipeline):
         kept = kept_of_pair(segments, positions.limit)
         positions.fit(ids, first[:40])  # refuses, or counts, what is cut
         return Text([ids[i] for i in kept], [segments[i] for i in kept])
-
-
-def kept_of_pair(segments: Sequence[int], limit: int) -> list[int]:
-    """Which tokens of [CLS] A [SEP] B [SEP] stay: the longer text is cut first (transformers)."""
-    sizes = [segments.count(0) - 2, segments.count(1) - 1]
-    room = max(0, limit - 3)
-    if sum(sizes) > room:
-        small = min(*sizes, room // 2)
-        sizes = [small, room - small] if sizes[0] <= sizes[1] else [room - small, small]
-    second = segments.index(1)
-    return [*range(1 + sizes[0]), second - 1, *range(second, second + sizes[1]), len(segments) - 1]
 
 
 def _texts_and_pairs(inputs: Any) -> list[str | Pair]:

@@ -20,6 +20,17 @@ BERT_SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", 
 GPT_SPECIAL = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
 
 
+def kept_of_pair(segments: Sequence[int], limit: int) -> list[int]:
+    """Which tokens of [CLS] A [SEP] B [SEP] stay: the longer text is cut first (transformers)."""
+    sizes = [segments.count(0) - 2, segments.count(1) - 1]
+    room = max(0, limit - 3)
+    if sum(sizes) > room:
+        small = min(*sizes, room // 2)
+        sizes = [small, room - small] if sizes[0] <= sizes[1] else [room - small, small]
+    second = segments.index(1)
+    return [*range(1 + sizes[0]), second - 1, *range(second, second + sizes[1]), len(segments) - 1]
+
+
 class FastTokenizer(EngineTokenizer):
     """Text to ids with the special tokens that the model was trained with, and back.
 

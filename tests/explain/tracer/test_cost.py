@@ -102,8 +102,9 @@ def test_a_batch_norm_counts_its_statistics_in_training_only(training: bool, eac
     assert found.root.flops == each * 3 * 6 * 5 + 2 * 6
 
 
-def test_fused_and_readable_attention_cost_the_same() -> None:
-    q = torch.randn(2, 3, 7, 4)
+@pytest.mark.parametrize("shape", [(2, 3, 7, 4), (3, 7, 4), (7, 4), (2, 3, 5, 7, 4)])
+def test_fused_and_readable_attention_cost_the_same(shape: tuple[int, ...]) -> None:
+    q = torch.randn(shape)
 
     def readable(q: torch.Tensor) -> torch.Tensor:
         return (q @ q.mT * 0.5).softmax(-1) @ q

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from clearhead.data.labelled_batches import NOTHING
+from clearhead.data.labelled_batches import NOTHING, Example
 from clearhead.errors import UserError
 from clearhead.models import Gpt, GptConfig
 from clearhead.pretrained import save_pretrained
 from clearhead.training.recipe_file import build_recipe
 from clearhead.training.session import Session, start
+from clearhead.training.tasks.labelled_examples import shortened
 from tests.training.tiny_finetuning import (
     WORDS,
     esm,
@@ -72,6 +73,18 @@ def test_long_texts_are_cut_and_end_with_their_special_token(
     assert max(len(e.ids) for e in task.batches.examples) == 5
     assert {e.ids[-1] for e in task.batches.examples} == {3}
     assert {e.targets[-1] for e in task.batches.examples} == {NOTHING}
+
+
+def test_a_long_pair_is_cut_as_transformers_cut_it(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    task = begun(tmp_path, data={"pair": "last"})
+    tokenizer = transformers.BertTokenizerFast(tokenizer_object=task.tokenizer._engine)
+    pairs = [("film " * 9, "a"), ("a film", "film " * 9), ("film " * 7, "film " * 9)]
+    found = [task.tokenizer.encode_pair(*pair) for pair in pairs]
+    cut = shortened([Example(*pair, [0]) for pair in found], 9)
+    theirs = tokenizer(*zip(*pairs, strict=True), truncation=True, max_length=9)
+    assert [example.ids for example in cut] == theirs["input_ids"]
+    assert [example.segments for example in cut] == theirs["token_type_ids"]
 
 
 def test_many_unknown_tokens_give_a_warning(

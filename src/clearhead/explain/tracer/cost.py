@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
-from torch.utils.flop_counter import conv_flop_count, sdpa_flop_count
+from torch.utils.flop_counter import conv_flop_count
 
 Tensors = Sequence[Tensor]
 Count = Callable[[Tensors, Tensor], int]
@@ -46,9 +46,9 @@ def products(name: str, args: Sequence[Any], tensors: Tensors, result: Tensor) -
     if name in ("addmm", "baddbmm") and len(shapes) > 1:
         return 2 * result.numel() * shapes[1][-1]
     if name == "scaled_dot_product_attention":
-        # Grouped queries share their keys; the arithmetic is that of full heads.
+        # q kᵀ and weights · v. Grouped queries share keys; the arithmetic is that of full heads.
         q, k, v = shapes[:3]
-        return int(sdpa_flop_count(q, (*q[:-2], *k[-2:]), (*q[:-2], *v[-2:]))) if len(q) == 4 else 0
+        return 2 * math.prod(result.shape[:-1]) * k[-2] * (q[-1] + v[-1])
     if name == "einsum" and isinstance(args[0], str):
         return _einsum(args[0], shapes)
     if name in ("conv1d", "conv2d", "conv3d"):

@@ -20,8 +20,10 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 CHECK = re.compile(
     r"""^(?!\s|def).*?\bcheck\((?:.*?["']([\w.-]+)["'])?.*|^from clearhead\.learn .*""", re.M
 )
-# %timeit f(x), files = !ls, tensor?
-MAGIC = re.compile(r"^([ \t]*)(?:[\w, ]+= *)?(?:[%!?]{1,2}[\w(/.~].*|[\w.]+\?{1,2})$", re.M)
+# %timeit f(x), files = !ls, tensor?; what stands below other cells may import no __future__
+MAGIC = re.compile(
+    r"^([ \t]*)(?:(?:[\w, ]+= *)?(?:[%!?]{1,2}[\w(/.~].*|[\w.]+\?{1,2})|from __future__ .*)$", re.M
+)
 
 Bindings = Mapping[str, ast.stmt]  # names, and the statements that bind them, in order
 

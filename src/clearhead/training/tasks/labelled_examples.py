@@ -18,6 +18,7 @@ from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.pretrained.new_heads import Answer
 from clearhead.text import PretrainedTokenizer
+from clearhead.text.fast_tokenizer import kept_of_pair
 from clearhead.training.finetuning_recipe import LabelledData
 from clearhead.training.run_directory import RunDirectory, read_items, text_of, write_items
 
@@ -84,12 +85,16 @@ def shortened(examples: Sequence[Example], longest: int) -> list[Example]:
 
 
 def _shortened(example: Example, longest: int) -> Example:
-    ids, segments, targets = (
-        part if part is None or len(part) <= longest else [*part[: longest - 1], part[-1]]
-        for part in example
+    ids, segments, targets = example
+    if (last := len(ids) - 1) < longest:
+        return example
+    pair = segments is not None and 1 in segments
+    kept = kept_of_pair(segments, longest) if pair else [*range(longest - 1), last]
+    return Example(
+        [ids[i] for i in kept],
+        segments and [segments[i] for i in kept],
+        targets if len(targets) == 1 else [targets[i] for i in kept],
     )
-    assert ids is not None and targets is not None
-    return Example(ids, segments, targets)
 
 
 def with_targets(examples: Sequence[Example]) -> list[Example]:
