@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from clearhead.biology.answering import scores_of, states_of
 from clearhead.biology.model import Loaded, SequenceModel
 from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.forced import recording_attention
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
-from clearhead.explain.capture import recording_attention
 
 Floats = NDArray[np.float64]
 MOST = 2048  # tokens of a sequence: the effort grows with the third power of the length

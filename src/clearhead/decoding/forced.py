@@ -70,7 +70,7 @@ def cross_attention_heads(
             # tokens. A padding mask would also hide Marian's BOS token, its padding token.
             tgt_mask = look_ahead_mask(tgt.shape[1], device)
             memory = model.encode(src, src_mask)
-            with _one_at_a_time, _recording(blocks):
+            with _one_at_a_time, recording_attention(blocks):
                 model.decode(memory, src_mask, tgt, tgt_mask)
                 weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
             for i, matrix in zip(batch, weights.float().cpu(), strict=True):
@@ -78,8 +78,8 @@ def cross_attention_heads(
 
 
 @contextmanager
-def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
-    """Within, these blocks keep their weights."""
+def recording_attention(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
+    """Within, these blocks keep their attention weights; afterwards those that did before."""
     before = [block.keep_attention_scores for block in blocks]
     for block in blocks:
         block.keep_attention_scores = True
@@ -87,7 +87,8 @@ def _recording(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
         yield
     finally:
         for block, kept in zip(blocks, before, strict=True):
-            block.keep_attention_scores, block.attention_scores = kept, None
+            block.keep_attention_scores = kept
+            block.attention_scores = block.attention_scores if kept else None
 
 
 def _cross_attention_blocks(model: Transformer, layer: int | None) -> list[MultiHeadAttentionBlock]:

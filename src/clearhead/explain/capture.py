@@ -12,7 +12,7 @@ before dropout. `*` stands for any one component of a path. Tensors are not copi
 """
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.decoding.forced import recording_attention
 from clearhead.errors import UserError
 
 WEIGHTS = ".weights"
@@ -72,20 +73,6 @@ def watchable(model: nn.Module) -> list[str]:
 def _matches(path: str, name: str) -> bool:
     components, patterns = path.split("."), name.split(".")
     return len(components) == len(patterns) and all(map(fnmatchcase, components, patterns))
-
-
-@contextmanager
-def recording_attention(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[None]:
-    """Within, these blocks keep their attention weights; afterwards those that did before."""
-    before = [block.keep_attention_scores for block in blocks]
-    for block in blocks:
-        block.keep_attention_scores = True
-    try:
-        yield
-    finally:
-        for block, kept in zip(blocks, before, strict=True):
-            block.keep_attention_scores = kept
-            block.attention_scores = block.attention_scores if kept else None
 
 
 def _store(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:

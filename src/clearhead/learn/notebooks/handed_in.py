@@ -81,14 +81,10 @@ def _has_stub(exercise: Exercise, mine: Bindings) -> bool:
     for path in exercise.bodies:
         with contextlib.suppress(UserError):  # it is in another cell
             body = definition(tree, path).body
-            texts = [ast.unparse(s) for s in body if not _is_docstring(s)]
-            if texts and texts[0].startswith(STUB):
+            first = next((s for s in body if not isinstance(s, ast.Expr)), None)  # no docstring
+            if first and ast.unparse(first).startswith(STUB):
                 return True
     return False
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _completed(

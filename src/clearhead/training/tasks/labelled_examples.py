@@ -88,8 +88,9 @@ def _shortened(example: Example, longest: int) -> Example:
     ids, segments, targets = example
     if (last := len(ids) - 1) < longest:
         return example
-    pair = segments is not None and 1 in segments
-    kept = kept_of_pair(segments, longest) if pair else [*range(longest - 1), last]
+    kept = [*range(longest - 1), last]
+    if segments is not None and 1 in segments:
+        kept = kept_of_pair(segments, longest)
     return Example(
         [ids[i] for i in kept],
         segments and [segments[i] for i in kept],
