@@ -32,6 +32,7 @@ from clearhead.translation.loading import THRESHOLD_FILE, find_model
 
 THRESHOLDS = [-0.1 - 0.05 * step for step in range(15)]
 NEVER = -math.inf
+DIGITS = 3  # of a threshold in the table and in `doubt.json`
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Marks:
 
 
 def best_threshold(translations: Sequence[Judged]) -> float:
-    """The threshold with the highest F1; it lies halfway between two neighbouring scores.
+    """The threshold with the highest F1, halfway between two scores, with the digits that are kept.
 
     Among equals the lowest, which marks least. Without a wrong translation nothing can be
     measured, and the threshold is minus infinity.
@@ -86,7 +87,7 @@ def best_threshold(translations: Sequence[Judged]) -> float:
         return -math.inf
     scores = sorted({t.per_token for t in translations})
     middles = [(low + high) / 2 for low, high in pairwise(scores)]
-    candidates = [scores[0] - 1.0, *middles, scores[-1] + 1.0]
+    candidates = [round(t, DIGITS) for t in (scores[0] - 1.0, *middles, scores[-1] + 1.0)]
     return max(candidates, key=lambda threshold: Marks.at(threshold, translations).f1)
 
 
@@ -162,7 +163,7 @@ def run(arguments: argparse.Namespace) -> None:
         measured = (
             f"{arguments.data.name}, {len(judged)} sentences, beam size {arguments.beam_size}"
         )
-        save_threshold(directory, round(best, 3), measured)
+        save_threshold(directory, best, measured)
         print(f"threshold {stored:.3f} -> {best:.3f} in {directory.name}/doubt.json")
 
 

@@ -30,6 +30,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from clearhead import Translator
 from clearhead.compare.timing import describe_machine
+from clearhead.data.lines import read_lines
 from clearhead.errors import UserError
 
 DATA = Path(__file__).with_suffix(".jsonl")
@@ -110,10 +111,13 @@ def read_sentences(path: Path) -> list[FirstSentence]:
     """Read a set of first sentences.
 
     Raises:
-        UserError: a line is no JSON object with the five fields; the line is named.
+        UserError: the file cannot be read or is empty, or a line is no JSON object with the five
+            fields; the line is named.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [parse(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+    found = [parse(line, f"{path}, line {n}") for n, line in enumerate(read_lines(path), 1)]
+    if not found:
+        raise UserError(f"{path} is empty; expected one JSON object a line")
+    return found
 
 
 def parse(line: str, location: str) -> FirstSentence:
@@ -126,6 +130,14 @@ def parse(line: str, location: str) -> FirstSentence:
         raise UserError(f"{location}: expected an object with the fields {sorted(FIELDS)}")
     if not row["source"] or not row["references"]:
         raise UserError(f"{location}: the source or the references are empty; fill in both")
+    texts = [row["category"], row["source"]]
+    if not all(isinstance(text, str) for text in texts) or not are_texts(row["references"]):
+        raise UserError(f"{location}: expected two texts and a list of texts as references")
+    for field in ("names", "numbers"):
+        if not isinstance(row[field], list) or not all(map(are_texts, row[field])):
+            raise UserError(
+                f'{location}: {field} has to be a list of lists of accepted forms, as [["9 h"]]'
+            )
     return FirstSentence(
         row["category"],
         row["source"],
@@ -133,6 +145,11 @@ def parse(line: str, location: str) -> FirstSentence:
         tuple(map(tuple, row["names"])),
         tuple(map(tuple, row["numbers"])),
     )
+
+
+def are_texts(value: object) -> bool:
+    """Whether it is a list of at least one text, none empty."""
+    return isinstance(value, list) and value != [] and all(isinstance(v, str) and v for v in value)
 
 
 def score(sentence: FirstSentence, translation: str) -> Outcome:

@@ -120,6 +120,8 @@ def english() -> Probabilities:
 
 def probability(sentence: str) -> float:
     """The probability of a text: 0 if the grammar does not generate it."""
-    first, *rest = split(sentence)
-    beginnings = {first, first[0].lower() + first[1:]}  # "I" and names keep their capital
+    first, *rest = split(sentence) or [""]
+    if first[:1] != first[:1].upper():
+        return 0.0
+    beginnings = {first, first[:1].lower() + first[1:]}  # "I" and names keep their capital
     return sum(english().of([begin, *rest]) for begin in sorted(beginnings))

@@ -57,8 +57,8 @@ def write_lines(path: Path, count: int) -> None:
     """Random short sentences of random words, 5 to 12 per side."""
     random = np.random.default_rng(0)
     with path.open("w", encoding="utf-8", newline="\n") as stream:
-        for _ in range(0, count, 1_000):
-            lengths = random.integers(5, 13, size=(1_000, 2))
+        for begin in range(0, count, 1_000):
+            lengths = random.integers(5, 13, size=(min(1_000, count - begin), 2))
             words = iter(random.integers(0, WORDS, size=int(lengths.sum())).tolist())
             for row in lengths.tolist():
                 sides = (" ".join(str(next(words)) for _ in range(length)) for length in row)

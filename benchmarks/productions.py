@@ -182,7 +182,7 @@ def times(value: str) -> list[str]:
     forms = [f"{hour}:{shown}", f"{hour:02d}:{shown}", f"{hour} h {shown}", f"{hour:02d} h {shown}"]
     forms += [f"{hour} heures {minute}".strip()]
     forms += [{0: "minuit", 12: "midi"}[hour]] if not minute and hour in (0, 12) else []
-    parts = ("de l'après-midi", "du soir") if hour > 12 else ("du matin",)
+    parts = ("du matin",) if hour < 12 else ("de l'après-midi", "du soir") if hour > 12 else ()
     names = ("h", "heures")
     forms += [f"{hour % 12 or 12} {h} {minute}".strip() + f" {p}" for h in names for p in parts]
     return forms
@@ -256,13 +256,18 @@ def contains(text: str, form: str, exact: bool) -> bool:
     Unless `exact`, a space of the form stands for any space or none, and case is ignored.
     """
     if exact:
-        return re.search(rf"(?<![\w@]){re.escape(form)}(?![\w@])", text) is not None
+        before, after = r"(?<![\w@])(?<!\w[./@-])", r"(?![\w@]|/|[.-]\w)"
+        return re.search(before + re.escape(form) + after, text) is not None
     core = r"\s*".join(re.escape(part) for part in form.split())
     before, after = r"(?<!\w)(?<!\w[./@-])", r"(?!\w|[./@-]\w)"
     before += r"(?<!\d[\s,])" if form[0].isdigit() else ""
     after += r"(?![\s,]\d)" if form[-1].isdigit() else ""
     if re.search(r"\b(?:h|heures?)$", form):  # 9 h 30 and neuf heures et demie are other times
         after += rf"(?!\s*(?:\d|et (?:demie|quart)|moins|{MINUTES}))"
+    clock = re.match(r"(\d+)(?: (?:h|heures)|:)(?: ?\d\d)?$", form)
+    if clock:  # 6 h 30 du soir and 12 h 30 du matin are other times
+        other = "du (?:soir|matin)" if clock[1] == "12" else "du soir|de l'après-midi"
+        after += r"(?!\s*du matin)" if int(clock[1]) > 12 else rf"(?!\s*(?:{other}))"
     return re.search(before + core + after, text, re.IGNORECASE) is not None
 
 

@@ -25,7 +25,7 @@ RULES = [
     (rf"{SPACE}(?=:(?:\s|$))", WIDE),
     (rf"«{SPACE}", "«" + WIDE),
     (rf"{SPACE}»", WIDE + "»"),
-    (rf"(?<=\d){SPACE}(?=(?:{UNITS})(?!\w))", WIDE),
+    (rf"(?<=\d){SPACE}(?=(?:{UNITS})(?![\w'’]))", WIDE),
     (rf"(?<=\d\u00a0h){SPACE}(?=\d)", WIDE),
     (rf"(?<=n°){SPACE}(?=\d)", WIDE),
     ("’", "'"),

@@ -204,6 +204,9 @@ def test_the_categories_add_up_to_all() -> None:
         '{"category": "names", "source": "Hello!"}',
         '{"category": "x", "source": "", "references": ["Non."], "names": [], "numbers": []}',
         '{"category": "x", "source": "No.", "references": [], "names": [], "numbers": []}',
+        '{"category": "x", "source": "No.", "references": "Non.", "names": [], "numbers": []}',
+        '{"category": "x", "source": "Al.", "references": ["Al."], "names": ["Al"], "numbers": []}',
+        '{"category": "x", "source": "Al.", "references": ["Al."], "names": [[]], "numbers": []}',
     ],
 )
 def test_a_malformed_line_is_named(tmp_path: Path, line: str) -> None:
@@ -211,6 +214,15 @@ def test_a_malformed_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text(f"{good}\n{line}\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"set\.jsonl, line 2"):
+        read_sentences(path)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\n"])
+def test_a_set_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "set.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=r"set\.jsonl"):
         read_sentences(path)
 
 

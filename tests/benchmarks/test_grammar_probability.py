@@ -94,6 +94,12 @@ def test_every_english_sentence_is_recognized_from_its_text() -> None:
     assert probability("Bicycles rides a the man.") == 0
 
 
+@pytest.mark.parametrize("text", ["", " ", "do the horses sleep?"])
+def test_a_text_that_is_never_generated_has_no_probability(text: str) -> None:
+    assert probability("Do the horses sleep?") > 0
+    assert probability(text) == 0
+
+
 @pytest.mark.parametrize(
     "rules",
     [{"S": [(1, ("a", "S"))]}, {"S": [(1, ("T",))], "T": [(1, ("S",)), (1, ("a",))]}],

@@ -82,6 +82,19 @@ def test_other_forms_are_accepted(kind: str, value: str, form: str) -> None:
     assert form in accepted(kind, value)
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("https://a.fr/b", "Voir https://a.fr/b/c."), ("https://a.fr", "Voir https://a.fr/."),
+        ("data.csv", "Ouvre data.csv.gz."), ("data.csv", "Ouvre old-data.csv."),
+        ("lea@a.fr", "Écris à m.lea@a.fr."), ("lea@a.fr", "Écris à lea@a.fr.com."),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_longer_address_is_not_that_address(form: str, text: str) -> None:
+    assert contains(f"Voir ({form}), {form}.", form, exact=True)
+    assert not contains(text, form, exact=True)
+
+
 def test_spaces_may_differ_in_numbers_but_not_in_code() -> None:
     assert contains("Il part à 15h30.", "15 h 30", exact=False)
     assert not contains("Il part à 15 h 300.", "15 h 30", exact=False)
@@ -97,6 +110,8 @@ def test_spaces_may_differ_in_numbers_but_not_in_code() -> None:
         ("9 h", "Il part à 9 h 30."), ("15 h 30", "Il part à 3 h 30."),
         ("trois heures", "Il est trois heures et demie."),
         ("neuf heures", "Il est neuf heures moins le quart."), ("midi", "Cet après-midi."),
+        ("6 h 30", "Il part à 6 h 30 du soir."), ("6 h", "Il part à 6 h de l'après-midi."),
+        ("12 h 30", "Il part à 12 h 30 du matin."), ("18 h 30", "Il part à 18:30 du matin."),
     ],
 )  # fmt: skip
 def test_another_time_is_not_accepted(value: str, translation: str) -> None:

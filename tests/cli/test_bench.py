@@ -64,6 +64,22 @@ def test_length_reports_and_plots_the_cost_of_a_token(bench: Run) -> None:
     assert "- a token of a translation of 4 costs" in out and Path("cost.svg").stat().st_size > 1000
 
 
+def test_a_plot_that_cannot_be_written_does_not_lose_the_measurements(bench: Run) -> None:
+    Path("file").touch()
+    arguments = ["--size", "tiny", "--vocabulary", "16", "--batch", "2", "--longest", "32"]
+    code, out, err = bench(
+        "length", *arguments, "--rounds", "1", "--plot", "file/cost.svg", "--json", "r.json"
+    )
+    assert code == 2 and "cannot write" in err
+    assert (
+        "- a token of a translation of 4 costs" in out
+        and as_markdown(read_json(Path("r.json"))) == out
+    )
+    Path("cost.svg").mkdir()
+    code, out, err = bench("length", *arguments, "--rounds", "1", "--plot", "cost.svg")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "it is a directory" in err
+
+
 def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
     save(tmp_path / "model")
     code, out, err = bench(
@@ -86,6 +102,7 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
         (["decoding", "--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
         (["decoding", "--lines", "1", "--kernels", "MMX"], "there are no kernels 'MMX'"),
         (["length", "--plot", "cost.doc"], "use one of .svg, .png, .pdf"),
+        (["training", "--json", "-"], "error: cannot write -: this command writes a file"),
         (["show", "nowhere.json"], "cannot read nowhere.json"),
     ],
 )

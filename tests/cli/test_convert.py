@@ -1,5 +1,6 @@
 """`clearhead convert`: the same weights as safetensors; what is more than weights is not run."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import transformers
 from safetensors.torch import load_file
 
 from clearhead.cli.main import run
+from clearhead.pipelines.embedding import SentenceSettings
 from clearhead.pretrained import load
 
 Run = Callable[..., tuple[int, str, str]]
@@ -128,3 +130,16 @@ def test_nothing_is_written_over(call: Run, old: Path, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "precious").touch()
     assert "is not empty" in refused(call)
+
+
+def test_the_pooling_is_the_same(call: Run, old: Path) -> None:
+    modules = [
+        {"idx": n, "type": f"sentence_transformers.models.{kind}", "path": f"{n}_{kind}"}
+        for n, kind in enumerate(("Transformer", "Pooling"))
+    ]
+    (old / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    (old / "1_Pooling").mkdir()
+    pooling = json.dumps({"pooling_mode": "cls"})
+    (old / "1_Pooling" / "config.json").write_text(pooling, encoding="utf-8")
+    assert call()[0] == 0
+    assert SentenceSettings.of(old.parent / "new").pooling == "cls"

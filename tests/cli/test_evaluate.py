@@ -152,6 +152,13 @@ def test_lines_with_an_empty_side_keep_their_place(evaluate: Run) -> None:
     assert "exact_match" not in found
 
 
+def test_a_limit_beyond_the_test_set_does_not_hide_surplus_hypotheses(evaluate: Run) -> None:
+    data, found = write("one.tsv", "Hello.\tBonjour."), write("two.hyp", "Bonjour.", "Salut.")
+    code, _, err = evaluate("--data", data, "--hyp", found, "--limit", "9")
+    assert code == 2
+    assert "two.hyp has 2 lines and the test set has 1" in err
+
+
 def test_a_limit_takes_the_first_lines_of_test_set_and_hypotheses(evaluate: Run) -> None:
     hypotheses = write("h", *references())
     found = parsed(evaluate("--data", GRAMMAR, "--hyp", hypotheses, "--limit", "2", "--json"))

@@ -154,6 +154,16 @@ def test_the_didactic_loop_trains_on_each_pair_once_per_epoch(corpus: EncodedCor
         assert loop.step() + loop.step() == epoch(corpus, 64).target_tokens
 
 
+def test_padding_of_both_trainers_is_that_of_source_and_target(tmp_path: Path) -> None:
+    pairs = [Pair("3 4 5 6 7 8 9", "6")] * 3  # all alike: a batch pads nothing
+    corpus = EncodedCorpus.build(pairs, parse_ids, tmp_path / "ids", 9)
+    benchmark, _ = epoch_benchmark(epoch(corpus, 24), 0.0, 1, silent)
+    fixed = FixedLength(corpus, CONFIG, 8)
+    ids = torch.stack([side for number in range(3) for side in fixed[number]])
+    padding = float((ids == CONFIG.pad_id).float().mean())
+    assert benchmark.notes[DIDACTIC] == f"{100 * padding:.0f} % padding"
+
+
 def test_both_trainers_run_and_the_remarks_state_the_sample(corpus: EncodedCorpus) -> None:
     benchmark, remarks = epoch_benchmark(epoch(corpus, 16), 0.0, 2, silent)
     names = list(benchmark.measurements)
@@ -162,6 +172,6 @@ def test_both_trainers_run_and_the_remarks_state_the_sample(corpus: EncodedCorpu
     assert all(len(own) == 2 and all(one.work > 0 for one in own) for own in found)
     first = benchmark.comparisons[0]
     assert first.theirs == DIDACTIC and first.target == 4.0
-    assert benchmark.notes[DIDACTIC] == "40 % padding"  # 12 of 4 · 5 positions are tokens
+    assert benchmark.notes[DIDACTIC] == "43 % padding"  # 11 + 12 of 2 · 4 · 5 are tokens
     assert "longest sentence, 5 tokens, 3 pairs per batch" in remarks[0]
     assert "a whole epoch (12 target tokens)" in remarks[1]

@@ -220,6 +220,7 @@ def test_a_malformed_file_is_named(tmp_path: Path, name: str, content: str, mess
         ("12 500 000 phrases", "12\u202f500\u202f000 phrases"),
         ("le 06 12 34 56 78", "le 06 12 34 56 78"),
         ("en 2017 300 essais", "en 2017 300 essais"),
+        ("en 2019 l'usine, le 207 s'arrête", "en 2019 l'usine, le 207 s'arrête"),
         ("`a ? b : c` ?", "`a ? b : c`\u202f?"),
         ("l’e\u0301té", "l'été"),
     ],
@@ -227,6 +228,10 @@ def test_a_malformed_file_is_named(tmp_path: Path, name: str, content: str, mess
 def test_the_normalizer_sets_no_break_spaces_once(plain: str, expected: str) -> None:
     assert typography(plain) == expected
     assert typography(expected) == expected
+
+
+def test_an_elided_word_after_a_number_is_no_unit() -> None:
+    assert not wrong(lambda pair: re.search(r"\d\u00a0[lmst]'", pair.french), PAIRS + PASTED)
 
 
 def test_the_normalizer_rewrites_the_french_side_only(

@@ -109,6 +109,12 @@ def test_a_system_does_not_differ_from_itself() -> None:
         assert comparison.p_value == 1
 
 
+def test_a_single_line_shows_no_significant_difference() -> None:
+    for comparison in compare(NUMBERED[:1], WORSE[:1], NUMBERED[:1], 50):
+        assert comparison.difference > 0
+        assert comparison.p_value == 1
+
+
 def test_a_clear_difference_is_significant_and_positive_for_the_better_system() -> None:
     for ours, theirs, direction in ((BETTER, WORSE, 1), (WORSE, BETTER, -1)):
         for comparison in compare(ours, theirs, NUMBERED, 200):

@@ -67,3 +67,10 @@ def test_the_example_of_its_readme_runs(
     models.run_usage(directory, monkeypatch)
     ours = Translator(*models.shipped()).translate(["Where is the station?"])
     assert capsys.readouterr().out.splitlines() == ours
+
+
+def test_the_bos_token_may_lie_beyond_the_source_vocabulary(tmp_path: Path) -> None:
+    model = models.tiny("pre", False)
+    model.config = replace(model.config, bos_id=model.config.src_vocab_size + 3)
+    engine = engine_of(TARGET)(models.exported(model, "ctranslate2", tmp_path))
+    models.assert_same_translations(engine, model)

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from clearhead.decoding import DecodingOptions, decode
 from clearhead.errors import UserError
 from clearhead.export.exporting import TARGETS, engine_of, export
 from clearhead.export.verify import verify
@@ -83,3 +84,12 @@ def test_a_model_without_matching_architecture_is_refused_in_one_line(
         models.exported(models.tiny(tie=tie, d_model=d_model), "huggingface", tmp_path)
     assert "\n" not in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_its_longest_translation_is_as_long_as_ours(tmp_path: Path) -> None:
+    model = models.tiny()
+    model.projection_layer.get_parameter("proj.bias").data[model.config.eos_id] = -30.0
+    engine = engine_of(TARGET)(models.exported(model, "huggingface", tmp_path))
+    source = max(models.tiny_sources(model), key=len)
+    written = engine.model.generate(torch.tensor([source]))[0].tolist()
+    assert written[1:] == decode(model, [source], DecodingOptions(beam_size=4))[0][0].ids

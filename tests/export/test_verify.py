@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+import torch
 from torch import Tensor
 
 from clearhead.errors import UserError
@@ -60,3 +61,23 @@ def test_a_model_with_too_few_positions_is_refused() -> None:
     model.config = replace(model.config, src_seq_len=2)
     with pytest.raises(UserError, match="src_seq_len=2 positions"):
         sentences(model, models.tokenizer(), 5)
+
+
+def test_a_bos_token_that_is_the_padding_token_is_visible() -> None:
+    model = models.tiny()
+    model.config = replace(model.config, bos_id=model.config.pad_id)
+    found = verify(model, Stepwise(model), models.tiny_sources(model, 5))
+    assert found.logit_difference < 1e-4
+
+
+class Stepwise(Imitation):
+    """Logits of one prefix after the other, without a mask of the target."""
+
+    def _logits(self, source: Ids, target: Ids) -> Tensor:
+        src, tgt = torch.tensor([source]), torch.tensor([[self.model.config.bos_id, *target[:-1]]])
+        memory = self.model.encode(src)
+        hidden = [
+            self.model.decode(memory, None, tgt[:, :n])[0, -1] for n in range(1, len(target) + 1)
+        ]
+        logits: Tensor = self.model.projection_layer.get_submodule("proj")(torch.stack(hidden))
+        return logits.detach()

@@ -13,7 +13,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from clearhead.errors import UserError
-from clearhead.models import Bert, BertConfig, Esm, EsmConfig, Gpt, GptConfig, build_transformer
+from clearhead.models import (
+    Bert,
+    BertConfig,
+    Esm,
+    EsmConfig,
+    Gpt,
+    GptConfig,
+    Marian,
+    MarianConfig,
+    build_transformer,
+)
 from clearhead.pretrained import from_pretrained, load, save_pretrained
 
 WORDS = "bert.embeddings.word_embeddings.weight"
@@ -210,6 +220,46 @@ def test_heads_that_no_architecture_has_are_refused(tmp_path: Path) -> None:
         save_pretrained(model, tmp_path)
     with pytest.raises(UserError, match="no head 'chat'; choose from pooler, masked_lm"):
         Bert(BertConfig(9, 8, 12, 1, 3, 5, heads=("chat",)))
+
+
+def test_a_head_whose_pooler_has_no_place_in_the_files_is_not_saved(tmp_path: Path) -> None:
+    model = Bert(BertConfig(9, 8, 12, 1, 3, 5, heads=("masked_lm", "next_sentence")))
+    with pytest.raises(UserError, match=r"no place for heads\.next_sentence\.0\.linear\.weight"):
+        save_pretrained(model, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_heads_in_any_order_come_back(tmp_path: Path) -> None:
+    model = Bert(BertConfig(9, 8, 12, 1, 3, 5, heads=("sequence", "pooler"))).eval()
+    save_pretrained(model, tmp_path)
+    again, ids = from_pretrained(tmp_path), torch.tensor([[3, 5, 7]])
+    assert torch.equal(again.heads["sequence"](again(ids)), model.heads["sequence"](model(ids)))
+
+
+@pytest.mark.parametrize(
+    ("model", "setting"),
+    [(Esm(EsmConfig(33, 8, 12, 1, 3, 5, activation="relu")), "activation='relu'"),
+     (Marian.from_config(MarianConfig(9, 9, 8, 8, 12, 1, 1, 3, 5, norm="pre")), "norm='pre'")],
+    ids=["esm", "marian"],
+)  # fmt: skip
+def test_a_setting_that_their_files_cannot_express_is_not_saved(
+    model: torch.nn.Module, setting: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=f"cannot express {setting}"):
+        save_pretrained(model, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_without_padding_token_comes_back_without(tmp_path: Path) -> None:
+    save_pretrained(Bert(BertConfig(9, 8, 12, 1, 3, 5, pad_id=None)), tmp_path)
+    assert from_pretrained(tmp_path).config.pad_id is None
+
+
+def test_the_longer_side_and_the_dropout_of_a_marian_come_back(tmp_path: Path) -> None:
+    config = MarianConfig(9, 9, 8, 6, 12, 1, 1, 3, 5, dropout=0.3, attention_dropout=None)
+    save_pretrained(Marian.from_config(config), tmp_path)
+    again: Any = from_pretrained(tmp_path).config
+    assert again.src_seq_len == 8 and again.dropout_of("attention") == 0.3
 
 
 def test_a_translator_is_answered_with_the_method_that_saves_it(tmp_path: Path) -> None:

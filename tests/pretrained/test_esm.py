@@ -143,3 +143,11 @@ def test_a_new_model_is_loaded_by_transformers(tmp_path: Path) -> None:
     assert furthest(ours.heads["token"](ours(ids)), theirs(ids).logits) <= CLOSE
     again = from_pretrained(tmp_path)
     assert isinstance(again, Esm) and again.config == sizes
+
+
+def test_saving_in_bfloat16_does_not_round_the_frequencies(tmp_path: Path) -> None:
+    reference(tmp_path / "a", "EsmForMaskedLM", "deep")
+    ours = from_pretrained(tmp_path / "a")
+    save_pretrained(ours, tmp_path / "b", dtype=torch.bfloat16)
+    name = "encoder.layers.0.self_attention_block.rotary.frequencies"
+    assert torch.equal(from_pretrained(tmp_path / "b").get_buffer(name), ours.get_buffer(name))

@@ -9,6 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from clearhead.errors import UserError
 from clearhead.models.gpt import Gpt, GptConfig
 from clearhead.pretrained import from_pretrained, save_pretrained
 from tests.pretrained.reference import (
@@ -157,3 +158,22 @@ def test_a_new_model_is_loaded_by_transformers(tmp_path: Path) -> None:
     assert furthest(ours.logits(ours(ids)), theirs(ids).logits) <= CLOSE
     again = from_pretrained(tmp_path)
     assert isinstance(again, Gpt) and again.config == sizes
+
+
+def test_a_model_that_sees_later_tokens_is_refused(tmp_path: Path) -> None:
+    config = transformers.GPT2Config(**SIZES["tiny"], **SIGNS, is_causal=False)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="is_causal=False"):
+        from_pretrained(tmp_path)
+
+
+@torch.no_grad()
+def test_a_size_under_its_other_name_is_read(tmp_path: Path) -> None:
+    theirs = reference(tmp_path, "tiny")
+    path = tmp_path / "config.json"
+    renamed = path.read_text(encoding="utf-8").replace('"n_head"', '"num_attention_heads"')
+    path.write_text(renamed, encoding="utf-8")
+    ids = ragged(50, (9, 9), PAD)
+    ours = from_pretrained(tmp_path)
+    assert isinstance(ours, Gpt)
+    assert furthest(ours.logits(ours(ids)), theirs(ids).logits) <= CLOSE

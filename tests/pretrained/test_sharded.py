@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ import transformers
 from safetensors.torch import load_file
 
 from clearhead.errors import UserError
-from clearhead.pretrained import from_pretrained, save_pretrained
+from clearhead.models.weights import write_tensors
+from clearhead.pretrained import from_pretrained, save_pretrained, saving
 from clearhead.pretrained.files import FILES, directory_of
 
 INDEX = "model.safetensors.index.json"
@@ -151,3 +153,27 @@ def test_without_the_package_of_the_hub_the_error_has_the_install_command(
 
 def test_no_pickle_is_downloaded() -> None:
     assert not [name for name in FILES if name.endswith((".bin", ".pt", ".pth", ".h5"))]
+
+
+def test_a_save_that_fails_midway_leaves_the_earlier_model(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier, model = from_pretrained(directory), from_pretrained(directory)
+    save_pretrained(earlier, directory, max_shard_size="20KB")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)
+    calls = iter(range(99))
+
+    def full(path: Path, *rest: Any) -> None:
+        if next(calls) == 2:
+            raise UserError("no space left")
+        write_tensors(path, *rest)
+
+    monkeypatch.setattr(saving, "write_tensors", full)
+    before = sorted(path.name for path in directory.iterdir())
+    with pytest.raises(UserError, match="no space left"):
+        save_pretrained(model, directory, max_shard_size="20KB")
+    assert sorted(path.name for path in directory.iterdir()) == before
+    found = from_pretrained(directory).state_dict()
+    assert all(torch.equal(found[name], t) for name, t in earlier.state_dict().items())

@@ -173,15 +173,16 @@ def length(
 
     if plot:
         kind_of(plot)  # before a long measurement
+        check_output(plot, None)
     machine = timing.prepare_machine(threads)
     config = workloads.make_config(size, vocabulary, longest)
     lengths = bench.lengths_to(longest)
     benchmark = bench.length_benchmark(config, lengths, batch, rounds, progress)
     cost = bench.fit_cost(benchmark.measurements, lengths)
-    if plot:
-        bench.plot_cost(cost).save(plot)
     setting = workloads.describe_config(config)
     _finish("length", setting, machine, [benchmark], [bench.remark(cost)], json)
+    if plot:
+        bench.plot_cost(cost).save(plot)
 
 
 @app.command()

@@ -48,13 +48,13 @@ def rnn(output: Output, data: Data = None, quick: Quick = False, threads: Thread
     recall by distance, BLEU by training time, cost of decoding. About ten minutes.
     """
     from clearhead.compare.rnn.study import default_study, quick_study, run, write
+    from clearhead.compare.rnn.training import read_pairs
     from clearhead.compare.timing import prepare_machine
-    from clearhead.data.corpus import open_pairs
 
-    if data:
-        open_pairs(data)  # report errors now, not in ten minutes
     _check_directory(output)
     study = (quick_study if quick else default_study)(data)
+    if data:
+        read_pairs(study.translation[-1])  # report errors now, not in ten minutes
     write(run(study, prepare_machine(threads), progress), output)
     print(output / "report.md")
 
@@ -76,8 +76,11 @@ def width(output: Output, quick: Quick = False, threads: Threads = None) -> None
 
 
 def _check_directory(output: Path) -> None:
+    from clearhead.evaluation.examples import check_writable
+
     if output.exists() and not output.is_dir():
         raise UserError(f"{output} is a file; give a directory with -o")
+    check_writable(output / "report.md")
 
 
 Peer = Annotated[

@@ -83,7 +83,7 @@ def evaluate(
 
     # Report errors before an hour of translating, not after it.
     pairs = examples.read_examples(spec, limit, source_lang, target_lang)
-    read = partial(examples.read_hypotheses, lines=len(pairs), limited=limit is not None)
+    read = partial(examples.read_hypotheses, lines=len(pairs), limited=len(pairs) == limit)
     other = read(against) if against else None
     papers = None
     if as_papers or tokenized:

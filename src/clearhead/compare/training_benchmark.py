@@ -194,7 +194,9 @@ def epoch_benchmark(
         )
     found = timing.measure(candidates, rounds, 1, progress=progress)
     notes = {name: f"{100 * own.padding_share:.0f} % padding" for name, own in batches.items()}
-    density = task.target_tokens / (len(task.corpus) * task.longest)
+    # Source and target together, as `padding_share` counts.
+    tokens = task.corpus.token_count + 2 * len(task.corpus)
+    density = tokens / (2 * len(task.corpus) * task.longest)
     notes[DIDACTIC] = f"{100 * (1 - density):.0f} % padding"
     title = f"An epoch of {len(task.corpus):,} pairs, batching included"
     fastest, plain = timing.fastest(found, CLEARHEAD), f"{CLEARHEAD}, token batches, float32"

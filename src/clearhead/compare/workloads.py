@@ -105,7 +105,8 @@ def describe_task(task: TrainingTask, rows: int, length: int) -> str:
 
 def base_names(spec: str | Path) -> str:
     """A corpus or model without its directories, so that a table shows no private paths."""
-    return ",".join(Path(part).name for part in str(spec).split(","))
+    corpora = [",".join(Path(one).name for one in c.split(",")) for c in str(spec).split(" + ")]
+    return " + ".join(corpora)
 
 
 def first_token(config: TransformerConfig) -> int:

@@ -7,7 +7,7 @@ scored as plain text, and sacreBLEU applies its own tokenization. The signature 
 Paired bootstrap resampling (Koehn 2004): the test set is resampled 1,000 times with replacement,
 and both systems are scored on each sample. p is the share of samples in which the difference
 deviates from its mean by more than the observed difference. Below 0.05 the difference is called
-significant.
+significant. All samples of a single line are the same and say nothing; p is 1.
 """
 
 import importlib
@@ -125,16 +125,18 @@ def compare(
     )
     signatures, results = test()
     return [
-        _comparison(name, cast(list[Result], results[name]), str(signature))
+        _comparison(name, cast(list[Result], results[name]), str(signature), len(references))
         for name, signature in signatures.items()
     ]
 
 
-def _comparison(name: str, results: list[Result], signature: str) -> Comparison:
+def _comparison(name: str, results: list[Result], signature: str, lines: int) -> Comparison:
     theirs, ours = results
     # sacreBLEU counts samples beyond the observed difference. With equal scores there are none,
-    # and it would call a system significantly different from itself.
-    p_value = 1.0 if ours.score == theirs.score else float(ours.p_value or 0)
+    # and it would call a system significantly different from itself; neither are there any with
+    # a single line, of which all samples are the same.
+    alike = ours.score == theirs.score or lines == 1
+    p_value = 1.0 if alike else float(ours.p_value or 0)
     return Comparison(
         "BLEU" if name == "BLEU" else "chrF",  # sacreBLEU says chrF2
         ours.score,

@@ -45,10 +45,11 @@ def build(model: Transformer, tokenizer: Tokenizer, directory: Path, precision: 
     config, spec = model.config, _spec(model)
     source = vocabulary_list(tokenizer, config.src_vocab_size)
     spec.register_source_vocabulary(source)
-    spec.register_target_vocabulary(vocabulary_list(tokenizer, config.tgt_vocab_size))
+    target = vocabulary_list(tokenizer, config.tgt_vocab_size)
+    spec.register_target_vocabulary(target)
     spec.config.layer_norm_epsilon = epsilon(model) ** 2
     spec.config.unk_token = source[config.pad_id]  # our texts have no unknown tokens
-    spec.config.bos_token = spec.config.decoder_start_token = source[config.bos_id]
+    spec.config.bos_token = spec.config.decoder_start_token = target[config.bos_id]
     spec.config.eos_token = source[config.eos_id]
     spec.validate()
     spec.optimize(quantization=precision)

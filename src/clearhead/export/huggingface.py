@@ -108,7 +108,7 @@ def _search(config: TransformerConfig) -> Any:
         num_beams=4,
         length_penalty=1.0,
         early_stopping="never",
-        max_length=config.tgt_seq_len,
+        max_length=config.tgt_seq_len + 1,  # theirs counts BOS
         min_new_tokens=1,
         suppress_tokens=never_generated(config),
         pad_token_id=config.pad_id,

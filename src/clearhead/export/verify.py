@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from clearhead import decoding
-from clearhead.blocks import decoder_mask, padding_mask
+from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.data.grammar import generate
 from clearhead.decoding.readable import padded
 from clearhead.decoding.search import never_generated
@@ -124,7 +124,8 @@ def _logits(model: Transformer, sources: Sequence[Ids], targets: Sequence[Ids]) 
     tgt = padded([[config.bos_id, *ids[:-1]] for ids in targets], config.pad_id, cpu)
     src_mask = padding_mask(src, config.pad_id)
     memory = model.encode(src, src_mask)
-    hidden = model.decode(memory, src_mask, tgt, decoder_mask(tgt, config.pad_id))
+    # Padding follows the text, and BOS may be the padding token.
+    hidden = model.decode(memory, src_mask, tgt, look_ahead_mask(tgt.shape[1]))
     logits = model.projection_layer.get_submodule("proj")(hidden)
     return [rows[: len(ids)] for rows, ids in zip(logits, targets, strict=True)]
 

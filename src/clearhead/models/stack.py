@@ -91,7 +91,7 @@ def stack(
 def choose_heads(
     wanted: tuple[str, ...], makers: Mapping[str, Callable[[], nn.Module]]
 ) -> nn.ModuleDict:
-    """The heads of a configuration by name.
+    """The heads of a configuration by name, in the order of `makers`.
 
     Raises:
         UserError: there is no head of that name.
@@ -99,7 +99,7 @@ def choose_heads(
     for name in wanted:
         if name not in makers:
             raise UserError(f"there is no head {name!r}; choose from {', '.join(makers)}")
-    return nn.ModuleDict({name: makers[name]() for name in wanted})
+    return nn.ModuleDict({name: make() for name, make in makers.items() if name in wanted})
 
 
 def initialize_normal(model: nn.Module, std: float) -> None:

@@ -1,7 +1,7 @@
 """A family of models: the translation of its config.json, and its table of names."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from torch import nn
@@ -19,7 +19,7 @@ class Family:
     `fields` maps our hyperparameters to keys of config.json, `fixed` lists the values that our
     formulas require, `absent` their defaults where ours differ, `architectures` the heads of each
     of their classes, `heads` for each optional head a tensor whose presence shows that a file
-    contains it.
+    contains it, `aliases` other names of keys, which `transformers` accepts as well.
     """
 
     model_type: str
@@ -31,6 +31,7 @@ class Family:
     architectures: dict[str, tuple[str, ...]]
     heads: dict[str, str]
     table: Callable[[Any], Table]
+    aliases: dict[str, str] = field(default_factory=dict)
 
     @property
     def bare(self) -> str:
@@ -43,7 +44,7 @@ class Family:
         Raises:
             UserError: the model differs from ours, or a size is invalid.
         """
-        raw = self.absent | dict(raw)
+        raw = self.absent | self.named(raw)
         self._check_fixed(raw)
         # Without a class, or for the class without a task, the tensors decide:
         # `BertModel(add_pooling_layer=False)` has no pooler.
@@ -59,10 +60,26 @@ class Family:
             present = [head for head, mark in self.heads.items() if held(mark)]
             values["heads"] = tuple(dict.fromkeys([*promised, *present]))
         values |= self.counted(raw)
-        for name, field in self.config.__dataclass_fields__.items():
-            if name not in values and field.default is MISSING:
+        for name, own in self.config.__dataclass_fields__.items():
+            if name not in values and own.default is MISSING:
                 raise UserError(f"{self.fields[name]} is missing; copy the model again")
         return self.config(**values)
+
+    def named(self, raw: Raw) -> dict[str, Any]:
+        """A config.json with the usual names of its keys.
+
+        Raises:
+            UserError: a key has another value under another name.
+        """
+        given = {alias: raw[alias] for alias in self.aliases if raw.get(alias) is not None}
+        for alias, value in given.items():
+            key = self.aliases[alias]
+            if raw.get(key, value) != value:
+                raise UserError(
+                    f"this {self.model_type} model has {key}={raw[key]!r} and {alias}={value!r}, "
+                    "two names of one size; copy the model again"
+                )
+        return {self.aliases[alias]: value for alias, value in given.items()} | dict(raw)
 
     def _whole(self, ours: str, value: Any) -> Any:
         """Integers may be written as floats: 10000.0."""
@@ -80,9 +97,12 @@ class Family:
             raw["architectures"] = self._skeleton(config)["architectures"]
         for ours, key in self.fields.items():
             value = getattr(config, ours)
-            if self.config.__dataclass_fields__[ours].type is float:
+            field = self.config.__dataclass_fields__[ours]
+            if field.type is float:
                 value = float(value)  # theirs is strict: 0 is not a float there
-            if raw.get(key) != value and (value is not None or key in raw):
+            if value is None and key not in raw and field.default is None:
+                continue  # a missing key is read as None
+            if raw.get(key, ...) != value:
                 raw[key] = value
         labels = getattr(config, "labels", 2)
         if labels != len(raw.get("id2label", "01")):

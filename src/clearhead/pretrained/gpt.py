@@ -83,6 +83,7 @@ GPT = GptFamily(
         "scale_attn_weights": (True,),
         "scale_attn_by_inverse_layer_idx": (False,),
         "add_cross_attention": (False,),
+        "is_causal": (None, True),
         "tie_word_embeddings": (True,),
     },
     absent={},
@@ -93,4 +94,10 @@ GPT = GptFamily(
     },
     heads={},
     table=lambda config: TABLE,
+    aliases={
+        "max_position_embeddings": "n_positions",
+        "hidden_size": "n_embd",
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+    },
 )

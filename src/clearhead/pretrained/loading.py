@@ -185,7 +185,8 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
             f"{row.theirs} {_shape(tensor)}"
             for row, tensor in wanted.items()
             if row not in given and not row.formula
-        ],
+        ]
+        + without_row(table, model),
         "unexpected": [
             f"{name} {_shape(tensors[name])}"
             for name in sorted(left)
@@ -200,6 +201,13 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
     _refuse(faults, origin)
     carried = {name: tensors[name] for name in sorted(left) if table.lists(name, table.carried)}
     return Fitted(_under_our_names(given, False), _under_our_names(given, True), carried)
+
+
+def without_row(table: Table, model: nn.Module) -> list[str]:
+    """The parameters for which the family's files have no tensor, with their shapes."""
+    own = dict(model.named_parameters())
+    known = {name for row in table.entries(own) for name in row.ours}
+    return [f"{name} {_shape(tensor)}" for name, tensor in own.items() if name not in known]
 
 
 def _under_our_names(given: Mapping[Row, Tensor], formula: bool) -> dict[str, Tensor]:

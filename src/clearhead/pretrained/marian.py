@@ -91,6 +91,7 @@ class MarianFamily(Family):
 
     def read(self, raw: Raw, held: Callable[[str], bool]) -> Any:
         """As `Family.read`."""
+        raw = self.named(raw)
         for key in ("attention_heads", "ffn_dim"):
             both = [(self.absent | dict(raw))[f"{side}_{key}"] for side in ("encoder", "decoder")]
             if both[0] != both[1]:
@@ -110,6 +111,9 @@ class MarianFamily(Family):
         raw = super().write(config, origin)
         raw["decoder_attention_heads"] = config.h
         raw["decoder_ffn_dim"] = config.d_ff
+        raw["max_position_embeddings"] = max(config.src_seq_len, config.tgt_seq_len)
+        for part in ("attention", "activation"):
+            raw[f"{part}_dropout"] = config.dropout_of(part)
         return raw
 
 
@@ -145,6 +149,7 @@ MARIAN = MarianFamily(
         "add_final_layer_norm": (False,),
         "static_position_embeddings": (True,),
         "is_decoder": (False,),
+        "is_causal": (None, True),
         "is_encoder_decoder": (True,),
         "tie_word_embeddings": (True,),
     },
@@ -167,4 +172,9 @@ MARIAN = MarianFamily(
     architectures={"MarianMTModel": ()},
     heads={},
     table=lambda config: TABLES[config.tie_embeddings],
+    aliases={
+        "hidden_size": "d_model",
+        "num_hidden_layers": "encoder_layers",
+        "num_attention_heads": "encoder_attention_heads",
+    },
 )

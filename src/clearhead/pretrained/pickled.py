@@ -17,13 +17,14 @@ from clearhead.pretrained.loading import family_of, model_of
 from clearhead.pretrained.saving import save_pretrained
 from clearhead.text.model_files import read_json
 
-BESIDE = ("generation_config.json", *files.TOKENIZER)
+BESIDE = ("generation_config.json", *files.TOKENIZER, *files.SENTENCES)
 
 
 def convert(source: str | Path, output: Path) -> int:
     """Convert a model with pickled weights to safetensors; returns the number of tensors.
 
-    Values and dtypes do not change; the tokenizer's files are copied.
+    Values and dtypes do not change; the files of the tokenizer and of the pooling
+    are copied.
 
     Raises:
         UserError: there is no pickle, it contains more than tensors, or they do not fit.
@@ -34,9 +35,10 @@ def convert(source: str | Path, output: Path) -> int:
     tensors = read_pickled(directory)
     model = model_of(family, raw, tensors, str(directory), dtype=None)
     save_pretrained(model, output)
-    for name in BESIDE:
-        if (directory / name).exists():
-            shutil.copyfile(directory / name, output / name)
+    for beside in (path for pattern in BESIDE for path in directory.glob(pattern)):
+        target = output / beside.relative_to(directory)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(beside, target)
     return len(tensors)
 
 

@@ -108,6 +108,23 @@ def test_a_requested_peer_that_is_missing_is_an_error_in_one_line() -> None:
         verify("jax", lambda line: None)
 
 
+def test_without_a_native_engine_nothing_is_said_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearhead.compare.proofs.native.missing_library", lambda: "none")
+    with pytest.raises(UserError, match="native: this installation has no compiled engine"):
+        verify("native", lambda line: None)
+    monkeypatch.setattr(module, "PEERS", {"native": PEERS["native"]})
+    found = verify("all", lambda line: None)
+    assert not found.versions and "native left out" in found.remarks[0]
+
+
+def test_a_package_may_come_from_a_distribution_of_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runtime_like.py").write_text('__version__ = "1.2"', encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Peer("t", "m", ("runtime_like",)).versions == "runtime_like 1.2"
+
+
 def test_every_module_of_proofs_belongs_to_a_peer() -> None:
     shared = {"__init__", "proof", "verification", "fixtures", "shared_weights"}
     files = {path.stem for path in Path(module.__file__).parent.glob("*.py")}

@@ -1,12 +1,14 @@
 """The quick study, from the command line to its files; costs of training and decoding."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clearhead.cli.main import run
 from clearhead.compare.rnn.costs import activation_bytes, batch_of, decode_tokens
+from clearhead.compare.rnn.study import _translation, quick_study
 from clearhead.compare.rnn.training import SimpleTrainer, TranslationTask, read_pairs
 from clearhead.compare.rnn.translator import NAMES, make_model
 from clearhead.errors import UserError
@@ -36,6 +38,15 @@ def test_one_command_writes_report_values_and_plots(
     assert [curves["title"] for curves in record["translation"]] == ["Grammar corpus", "mine.tsv"]
 
 
+def test_the_report_counts_the_pairs_that_were_trained_on(tmp_path: Path) -> None:
+    corpus = tmp_path / "mine.tsv"
+    corpus.write_text("".join(f"word {i}\tmot {i}\n" for i in range(30)), encoding="utf-8")
+    study = quick_study(str(corpus))
+    tasks = [replace(task, seconds=0.01) for task in study.translation]
+    found, _ = _translation(replace(study, translation=tasks), lambda line: None)
+    assert [curves.pairs for curves in found] == [60, 21]  # 9 of 30 are for evaluation
+
+
 def test_invalid_arguments_are_refused_before_measuring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -43,8 +54,29 @@ def test_invalid_arguments_are_refused_before_measuring(
     there.write_text("", encoding="utf-8")
     assert run(["compare", "rnn", "-o", str(there)]) == 2
     assert "is a file; give a directory" in capsys.readouterr().err
+    for study in ("rnn", "d-model"):
+        assert run(["compare", study, "--quick", "-o", str(there / "report")]) == 2
+        err = capsys.readouterr().err
+        assert "is not a writable directory" in err and err.count("\n") == 1
     assert run(["compare", "rnn", "-o", str(tmp_path), "--data", "nowhere.tsv"]) == 2
     assert "nowhere.tsv does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"one\tun\n", b"one\tun\n\xff\tdeux\n"])
+def test_a_corpus_that_cannot_be_trained_on_is_refused_before_measuring(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = tmp_path / "mine.tsv"
+    corpus.write_bytes(content)
+    assert run(["compare", "rnn", "--quick", "-o", str(tmp_path), "--data", str(corpus)]) == 2
+    err = capsys.readouterr().err
+    assert "mine.tsv" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("between", [",", " + "])
+def test_the_title_names_every_file_without_its_directory(between: str) -> None:
+    study = quick_study(f"private/a.tsv{between}private/b.tsv")
+    assert study.translation[-1].title == f"a.tsv{between}b.tsv"
 
 
 def test_training_and_development_pairs_are_disjoint(tmp_path: Path) -> None:

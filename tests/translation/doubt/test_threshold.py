@@ -66,6 +66,15 @@ def test_no_threshold_has_a_higher_f1_than_the_best(seed: int) -> None:
     assert best >= max(others)
 
 
+def test_the_best_threshold_has_its_f1_with_the_digits_that_are_printed_and_stored() -> None:
+    rows = [Judged(-0.2604, False, False), Judged(-0.2004, False, False)]
+    rows += [Judged(-0.2001, False, True), Judged(-0.2, False, True), Judged(-0.1, False, True)]
+    best = best_threshold(rows)
+    assert float(f"{best:.3f}") == best
+    printed = [Marks.at(-step / 1000, rows).f1 for step in range(300)]
+    assert Marks.at(best, rows).f1 == max(printed)
+
+
 def test_a_higher_threshold_marks_more() -> None:
     rows = drawn(3, 41)
     marks = [Marks.at(-step / 50, rows) for step in range(60)]

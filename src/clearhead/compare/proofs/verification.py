@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 import torch
@@ -29,6 +29,14 @@ LEGEND = (
 Format = Literal["text", "md", "json"]
 
 
+def _version(package: str) -> str:
+    """Its version; the distribution may have another name, as onnxruntime-gpu has."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return str(getattr(import_module(package), "__version__", "of unknown version"))
+
+
 @dataclass(frozen=True)
 class Peer:
     """A library that we compare with; `function` of `module` yields the proofs."""
@@ -47,7 +55,7 @@ class Peer:
     @property
     def versions(self) -> str:
         """Versions of the installed packages."""
-        return ", ".join(f"{name} {version(name)}" for name in self.packages)
+        return ", ".join(f"{name} {_version(name)}" for name in self.packages)
 
     def proofs(self) -> Iterator[Proof]:
         """All proofs; the peer's packages are imported now."""
@@ -108,7 +116,7 @@ def verify(name: str = ALL, progress: Progress = print) -> Verification:
     """Run every proof against one peer, or against all peers that are installed.
 
     Raises:
-        UserError: there is no such peer, or its packages are missing.
+        UserError: there is no such peer, or its packages or the native engine are missing.
     """
     found = Verification([], {}, [])
     for key, peer in (PEERS if name == ALL else {name: find_peer(name)}).items():
@@ -116,8 +124,15 @@ def verify(name: str = ALL, progress: Progress = print) -> Verification:
             found.remarks.append(skipped(key, " and ".join(missing), peer.install))
             continue
         progress(f"{key}: {peer.title}")
+        results = list(run_proofs(key, peer.proofs()))
+        if not results:  # only of the native engine, which not every installation has
+            reason = "this installation has no compiled engine; reinstall with a C compiler"
+            if name != ALL:
+                raise UserError(f"nothing to verify against {key}: {reason}")
+            found.remarks.append(f"{key} left out: {reason}")
+            continue
         found.versions[key] = peer.versions
-        found.results.extend(run_proofs(key, peer.proofs()))
+        found.results.extend(results)
     return found
 
 

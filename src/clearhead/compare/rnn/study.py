@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from clearhead.compare.results import as_json, format_number, markdown_table
 from clearhead.compare.rnn import findings, training, translator
@@ -10,7 +11,7 @@ from clearhead.compare.rnn.costs import measure_decoding_cost, measure_step_cost
 from clearhead.compare.rnn.long_range import RecallTask, gradient_by_distance, measure_recall
 from clearhead.compare.rnn.plots import plots
 from clearhead.compare.timing import Machine, Progress
-from clearhead.compare.workloads import describe_config
+from clearhead.compare.workloads import base_names, describe_config
 from clearhead.files import atomic_write
 from clearhead.models import TransformerConfig
 
@@ -61,7 +62,7 @@ def quick_study(data: str | None) -> Study:
 
 
 def _own_task(task: training.TranslationTask, data: str | None) -> list[training.TranslationTask]:
-    return [replace(task, title=Path(data).name, train=data, dev=data)] if data else []
+    return [replace(task, title=base_names(data), train=data, dev=data)] if data else []
 
 
 def run(study: Study, machine: Machine, progress: Progress) -> findings.StudyResults:
@@ -100,11 +101,14 @@ def _translation(
     for task in study.translation:
         progress(f"translating: {task.title}")
         curves = {}
-        for name, model, curve in training.train_all(task, study.config, progress):
-            curves[name] = curve
-            if not found:
-                trained[name] = _gradient(model, study)
-        found.append(findings.TranslationCurves(task.title, task.pairs, task.seconds, curves))
+        with TemporaryDirectory() as folder:
+            experiment = training.Experiment(task, Path(folder))
+            for name, model, curve in training.train_all(experiment, study.config, progress):
+                curves[name] = curve
+                if not found:
+                    trained[name] = _gradient(model, study)
+            pairs = len(experiment.corpus)
+        found.append(findings.TranslationCurves(task.title, pairs, task.seconds, curves))
     return found, trained
 
 

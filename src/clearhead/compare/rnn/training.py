@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import cast
 
 import numpy as np
@@ -83,7 +82,7 @@ class TranslationTask:
     title: str
     train: str
     dev: str
-    pairs: int
+    pairs: int  # at most
     dev_pairs: int
     seconds: float
     evaluations: list[float]  # ascending, the last is 1
@@ -183,14 +182,12 @@ class Experiment:
 
 
 def train_all(
-    task: TranslationTask, config: TransformerConfig, progress: Progress
+    experiment: Experiment, config: TransformerConfig, progress: Progress
 ) -> Iterator[tuple[str, Model, list[CurvePoint]]]:
     """Every model after training, with its learning curve."""
-    with TemporaryDirectory() as folder:
-        experiment = Experiment(task, Path(folder))
-        size = experiment.tokenizer.vocab_size
-        config = replace(config, src_vocab_size=size, tgt_vocab_size=size)
-        for name in NAMES:
-            progress(f"  {name}, {task.seconds:.0f} s")
-            model = make_model(name, config, seed=1)
-            yield name, model, experiment.train(model)
+    size = experiment.tokenizer.vocab_size
+    config = replace(config, src_vocab_size=size, tgt_vocab_size=size)
+    for name in NAMES:
+        progress(f"  {name}, {experiment.task.seconds:.0f} s")
+        model = make_model(name, config, seed=1)
+        yield name, model, experiment.train(model)
