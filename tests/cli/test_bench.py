@@ -102,7 +102,7 @@ def test_limits_show_the_share_of_the_peak(bench: Run, tmp_path: Path) -> None:
         (["decoding", "--data", "nowhere.tsv"], "nowhere.tsv does not exist"),
         (["decoding", "--lines", "1", "--kernels", "MMX"], "there are no kernels 'MMX'"),
         (["length", "--plot", "cost.doc"], "use one of .svg, .png, .pdf"),
-        (["training", "--json", "-"], "error: cannot write -: this command writes a file"),
+        (["training", "--json", "-"], "--json -: this command writes a file"),
         (["show", "nowhere.json"], "cannot read nowhere.json"),
     ],
 )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.options import Device, ModelDirectory, Threads
-from clearhead.cli.streams import check_output, only_file, progress
+from clearhead.cli.streams import check_output, progress
+from clearhead.errors import UserError
 
 if TYPE_CHECKING:
     from clearhead.compare.results import Benchmark
@@ -19,7 +20,9 @@ MOST_ROWS, MOST_MEGABYTES = 10**6, 10**9
 
 def _new_file(path: Path | None) -> Path | None:
     """Refuse a directory now, not after the measurement."""
-    check_output(only_file(path), None)
+    if path == Path("-"):
+        raise UserError("--json -: this command writes a file; give its name")
+    check_output(path, None)
     return path
 
 

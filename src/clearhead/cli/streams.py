@@ -147,9 +147,9 @@ def or_stdout(output: Path | None) -> Path | None:
 
 
 def only_file(output: Path | None) -> Path | None:
-    """The file of an option, where standard output has other content."""
+    """The file of --output, where standard output has other content."""
     if output == Path("-"):
-        raise UserError("cannot write -: this command writes a file; give its name")
+        raise UserError("--output -: this command writes a file; give its name")
     return output
 
 
