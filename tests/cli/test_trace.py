@@ -1,6 +1,9 @@
 """`clearhead trace`: sizes or a sentence in, a table, a page, markdown or JSON out."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,18 @@ def test_sizes_give_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     assert "(batch, h, tgt_len, src_len)" in out and "(3, 4, 4, 9)" in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev/stdout")
+def test_dev_stdout_is_appended_to_a_file_as_standard_output_is(tmp_path: Path) -> None:
+    results = tmp_path / "results.txt"
+    results.write_bytes(b"of an earlier command\n")
+    options = ["--format", "md", "-o", "/dev/stdout"]
+    command = [sys.executable, "-m", "clearhead", "trace", *SMALL, *options]
+    with results.open("ab") as appended:
+        subprocess.run(command, stdout=appended, check=True)
+    first, second = results.read_text(encoding="utf-8").splitlines()[:2]
+    assert first == "of an earlier command" and second.startswith("**Transformer: ")
 
 
 def test_every_size_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,16 +211,19 @@ def start_long_run(recipe: str, run_dir: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
-def test_ctrl_c_saves_and_prints_the_command_to_go_on(
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_run_saves_and_prints_the_command_to_go_on(
+    number: signal.Signals,
+    code: int,
     recipe: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run_dir = tmp_path / "my run"
     process = start_long_run(recipe, run_dir)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in err
+    assert process.returncode == code and "Traceback" not in err
     command = err.splitlines()[-1].removeprefix("stopped; to continue: ")
     words = shlex.split(command)
     assert words == ["clearhead", "train", "--resume", "--run-dir", str(run_dir)]

@@ -74,3 +74,9 @@ def test_records_come_as_they_are_read() -> None:
         pytest.fail("read too far")
 
     assert next(read_fasta(lines(), "endless")) == Record("a", "a", "MK")
+
+
+@pytest.mark.parametrize("foreign", ["ß", "ı", "ſ", "ﬁ"])
+def test_a_letter_that_only_upper_case_makes_a_base_is_refused(foreign: str) -> None:
+    with pytest.raises(UserError, match=f"x.fa, line 2: '{foreign}' \\(letter 3\\) cannot be in"):
+        list(read_fasta([">a", f"AC{foreign}T"], "x.fa"))

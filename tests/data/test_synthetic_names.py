@@ -72,3 +72,21 @@ def test_the_rate_is_the_share_of_pairs_and_the_seed_decides_which() -> None:
     changed = [made != pair for made, pair in zip(runs[0], pairs, strict=True)]
     assert 500 < sum(changed) < 700
     assert list(map(SyntheticNames(0.0), pairs)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("target", "first"),
+    [
+        ("L'ami de Hugo dort.", "[^AEIOU]"),
+        ("Il pense que Yasmine dort.", "[^AEIOU]"),
+        ("Le bogue du HTML.", "[^AEIOU]"),
+        ("L'ami d'Hugo dort.", "[AEIOU]"),
+    ],
+)
+@given(seed=st.integers(0, 10_000))
+def test_names_with_h_and_y_elide_after_the_change_as_before(
+    target: str, first: str, seed: int
+) -> None:
+    pair = Pair("Hugo, Yasmine and HTML.", target)
+    made = SyntheticNames(1.0, seed)(pair).target
+    assert re.match(rf"{re.split('Hugo|Yasmine|HTML', target)[0]}{first}", made), made

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -236,8 +237,10 @@ def train(
             return
         try:
             best = training.start(recipe, run_dir, resume)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             command = ["clearhead", "bio", *verb.split(), "--resume", "--run-dir", str(run_dir)]
             print(f"stopped; continue with: {shlex.join(command)}", file=sys.stderr)
+            if signal.SIGTERM in stopped.args:
+                raise SystemExit(128 + signal.SIGTERM) from None
             raise
     print(f"the model is in {shlex.quote(str(best))}")

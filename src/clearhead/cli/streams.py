@@ -142,8 +142,11 @@ def _named(stream: IO[bytes], origin: str, form: Form) -> "Iterator[Named]":
 
 
 def or_stdout(output: Path | None) -> Path | None:
-    """The path of --output; None, which means standard output, for -."""
-    return None if output == Path("-") else output
+    """The path of --output; None, which means standard output, for - and /dev/stdout.
+
+    Opened as a file, /dev/stdout would replace what stands in the file of `>> results.txt`.
+    """
+    return None if output in (Path("-"), Path("/dev/stdout")) else output
 
 
 def only_file(output: Path | None) -> Path | None:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from importlib import resources
@@ -125,10 +126,12 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
             began = session.resume(root, recipe) if resume else session.start(recipe, root)
             with console.kept(began.run.log):
                 began.train()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             if (root / "config.yaml").exists():
                 command = shlex.join(["clearhead", "train", "--resume", "--run-dir", str(root)])
                 print(f"stopped; to continue: {command}", file=sys.stderr)
+            if signal.SIGTERM in stopped.args:
+                raise SystemExit(128 + signal.SIGTERM) from None
             raise
     best = shlex.quote(str(began.run.best))
     print(f"the model is in {best}: {began.task.description.command} {best}")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from clearhead.errors import UserError
 
 ENDINGS = (".fasta", ".fa", ".faa", ".fas", ".fna", ".ffn")
-_FOREIGN = re.compile(r"[^A-Z.-]")
+_FOREIGN = re.compile(r"[^A-Za-z.-]")
 _FORM = "expected a line '>name description', then lines of letters"
 
 
@@ -50,7 +50,7 @@ def read_fasta(lines: Iterable[str], origin: str) -> Iterator[Record]:
             if not started:
                 raise UserError(f"{origin}, line {number}: {line[:30]!r} has no header; {_FORM}")
             _check_stop(parts, f"{origin}, line {number}")
-            parts.append(_checked(letters.upper(), f"{origin}, line {number}"))
+            parts.append(_checked(letters, f"{origin}, line {number}").upper())
     if not started:
         raise UserError(f"{origin} holds no record; {_FORM}")
     yield _record(header, parts, f"{origin}, line {started}")

@@ -94,12 +94,17 @@ class SyntheticNames:
         """The pair, with another of its kind for each name and number that both sides contain."""
         if self._random.random() >= self.rate:
             return pair
-        new = {word: self._another(word) for word in sorted(copied(pair))}
+        new = {word: self._another(word, pair.target) for word in sorted(copied(pair))}
         return Pair(*(_COPIED.sub(lambda w: new.get(w[0], w[0]), side) for side in pair))
 
-    def _another(self, word: str) -> str:
-        """A new word that begins with a vowel if `word` does: *de Tom*, but *d'Anna*."""
+    def _another(self, word: str, target: str) -> str:
+        """A new word that begins with a vowel if `word` does: *de Tom*, but *d'Anna*.
+
+        Of names with H and Y, the French side shows whether they do: *d'Hélène*, *de Hugo*.
+        """
         size, vowel = len(word), word[0] in ELIDING
+        if word[0] in "HY":
+            vowel = re.search(rf"['’]{word}\b", target) is not None
         if word.isdecimal():
             return str(self._random.randint(10 ** (size - 1), 10**size - 1))
         if word.isupper():

@@ -59,7 +59,8 @@ class Session:
         """Train to the last step (or until patience ends), then average.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C, after the step was finished and a checkpoint written.
+            KeyboardInterrupt: Ctrl-C or SIGTERM (the number of the signal is its argument), after
+                the step was finished and a checkpoint written.
         """
         try:
             self._train()
@@ -79,7 +80,7 @@ class Session:
                 self._one_step()
                 if stop.requested and not self._finished():
                     self.checkpoints.save_last()
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt(stop.requested)
             self.checkpoints.save_last()
             self._finish()
 
@@ -173,14 +174,14 @@ def resume(root: Path, recipe: Recipe | None = None) -> Session:
 
 
 class StopRequest:
-    """Within, the first Ctrl-C or SIGTERM sets `requested`, which is checked after each step.
+    """Within, the first Ctrl-C or SIGTERM sets `requested` to its number; each step checks it.
 
     So a step is never interrupted, except by a second Ctrl-C, after which nothing is saved.
     Python allows signal handlers in the main thread only; elsewhere nothing changes.
     """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested = 0
         self._previous: dict[int, signal._HANDLER] = {}
 
     def __enter__(self) -> Self:
@@ -194,7 +195,7 @@ class StopRequest:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
+            raise KeyboardInterrupt(number)
+        self.requested = number
         # Not through the log, which may be in the middle of a line.
         os.write(STDERR, b"\nstopping after this step; press Ctrl-C again to stop at once\n")

@@ -8,7 +8,7 @@ import pytest
 
 from clearhead.data.grammar import themes
 from clearhead.data.grammar.bitext import words
-from clearhead.data.grammar.choose_clause import _MANNERS
+from clearhead.data.grammar.choose_clause import _MANNERS, clause, in_frame
 from clearhead.data.grammar.inflection import english_noun, french_noun
 from clearhead.data.grammar.lexicon import group_by_kind, read_table
 from clearhead.data.grammar.productions.carriers import carriers
@@ -16,7 +16,7 @@ from clearhead.data.grammar.productions.carriers import parse as parse_carriers
 from clearhead.data.grammar.productions.slots import SLOTS
 from clearhead.data.grammar.splits import WIDE_CONSTRUCTIONS
 from clearhead.data.grammar.themes import FORMS, THEMES, parse, rows
-from clearhead.data.grammar.vocabulary import check_unique, small, wide
+from clearhead.data.grammar.vocabulary import Draw, check_unique, small, wide
 from clearhead.errors import UserError
 
 HEADER = "# theme: food\n"
@@ -39,6 +39,16 @@ def test_at_least_2500_entries_beyond_the_small_lexicon() -> None:
     found = {(row.kind, row.english, row.french) for theme in THEMES for row in rows(theme)}
     assert len(found) >= 2_500
     assert all(rows(theme) for theme in THEMES)
+
+
+def test_what_people_become_has_one_french_word() -> None:
+    rng, found = Draw.of(wide(), 1), dict[str, set[str]]()
+    (verb,) = in_frame(wide(), "become")
+    for _ in range(300):
+        if adjective := clause(rng, "become", verb).adjective:
+            found.setdefault(adjective.english, set()).add(adjective.french)
+    assert found["serious"] == {"sérieux"}
+    assert all(len(french) == 1 for french in found.values())
 
 
 def test_every_noun_has_a_verb_an_adjective_or_a_preposition_that_takes_it() -> None:
@@ -194,3 +204,10 @@ def test_small_lexicon_reads_no_theme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clearhead.data.grammar.vocabulary.rows", partial(pytest.fail, "read"))
     small.cache_clear()
     assert small().nouns
+
+
+def test_a_noun_whose_english_plural_is_its_singular_is_plural_only_behind_a_number() -> None:
+    """*The deer* would be *le cerf* and *les cerfs*; one English sentence has one French one."""
+    fixed = {"mass", "single", "plural", "french_plural", "english_plural"}
+    for noun in wide().nouns:
+        assert fixed & noun.tags or english_noun(noun, True) != noun.english, noun.english

@@ -14,8 +14,10 @@ from clearhead.data.grammar import (
     generate_wide,
     words,
 )
+from clearhead.data.grammar.bitext import english_text
 from clearhead.data.grammar.lexicon import first_names
 from clearhead.data.grammar.productions.carriers import carriers, carry
+from clearhead.data.grammar.productions.slots import fill
 from clearhead.data.grammar.splits import is_held_out
 from clearhead.data.grammar.syntax import HELD_OUT_CONSTRUCTIONS
 from clearhead.data.grammar.vocabulary import Draw, wide
@@ -138,3 +140,15 @@ def test_long_sentences_are_longer_than_any_clause_in_training(
     for pair in wide_sample("long", 60):
         assert len(words(pair.source)) > longest[0]
         assert len(words(pair.target)) > longest[1]
+
+
+@pytest.mark.parametrize("slot", ["iso_date", "fever", "oven", "height", "ages"])
+def test_whatever_form_a_value_has_it_may_be_held_out(slot: str) -> None:
+    rng = Draw.of(wide(), 3)
+    for _ in range(200):
+        filling = fill(rng, slot)
+        shown = english_text(filling.english)
+        if found := re.fullmatch(r"\d{4}-(\d\d)-(\d\d)", shown):
+            assert f"date:{int(found[1])}-{int(found[2])}" in filling.values, shown
+        elif (found := re.match(r"\d[\d.]*", shown)) and len(found[0]) > 2:
+            assert f"number:{found[0]}" in filling.values, shown

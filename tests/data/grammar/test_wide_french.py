@@ -10,7 +10,7 @@ from clearhead.data.grammar import GrammarPair, words
 from clearhead.data.grammar.bitext import starts_with_vowel
 from clearhead.data.grammar.english import takes_an
 from clearhead.data.grammar.french_verbs import future, imperative, participle, present
-from clearhead.data.grammar.inflection import french_adjective, french_noun
+from clearhead.data.grammar.inflection import english_noun, french_adjective, french_noun
 from clearhead.data.grammar.lexicon import Adjective
 from clearhead.data.grammar.vocabulary import wide
 
@@ -57,13 +57,17 @@ def test_no_break_spaces_stand_where_french_typography_wants_them(wide_train: Pa
             assert f"«{wide_space}" in pair.target or "«" not in pair.target
 
 
-@pytest.mark.parametrize("text", ["homme", "hôpital", "heure", "huître", "ami", "Hélène", "yeux"])
+@pytest.mark.parametrize(
+    "text",
+    ["homme", "hôpital", "heure", "huître", "ami", "Hélène", "y", "yeux", "Yves", "Özdemir"],
+)
 def test_elision_before_a_vowel_sound(text: str) -> None:
     assert starts_with_vowel(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["haricot", "hamster", "hache", "hot-dog", "huit", "onzième", "Hassan", "IIe", "Ier"]
+    "text",
+    ["haricot", "hamster", "hache", "hot-dog", "huit", "onzième", "Hassan", "Yann", "IIe", "Ier"],
 )
 def test_no_elision_before_h_aspiré_and_ordinals(text: str) -> None:
     assert not starts_with_vowel(text)
@@ -156,6 +160,11 @@ def test_a_or_an_before_abbreviations_goes_by_sound() -> None:
     assert not any(map(takes_an, ("USB key", "GPU", "unit test", "European")))
 
 
+def test_a_stands_before_nationalities_that_begin_like_you() -> None:
+    assert not any(map(takes_an, ("Ukrainian", "Uruguayan", "European")))
+    assert takes_an("urgent") and takes_an("Indian")
+
+
 def test_irregular_verbs_of_the_wide_lexicon() -> None:
     assert present("résoudre")[3] == "résolvons"
     assert present("célébrer")[0] == "célèbre"
@@ -188,3 +197,19 @@ def test_police_are_plural_in_english_and_singular_in_french(wide_sample: Sample
     for pair in pairs:
         assert not re.search(r"\bthe police (?:is|was|has|does|\w+s)\b", pair.source, re.IGNORECASE)
         assert "la police" in pair.target.lower()
+
+
+@pytest.mark.parametrize(
+    ("english", "plural", "french"),
+    [
+        ("epoch", "epochs", "époques"),
+        ("stomach", "stomachs", "estomacs"),
+        ("kitchen knife", "kitchen knives", "couteaux de cuisine"),
+        ("burglary", "burglaries", "cambriolages"),
+        ("data scientist", "data scientists", "data scientists"),
+        ("goal in life", "goals in life", "buts dans la vie"),
+    ],
+)
+def test_plurals_that_the_rules_alone_get_wrong(english: str, plural: str, french: str) -> None:
+    (noun,) = (noun for noun in wide().nouns if noun.english == english)
+    assert (english_noun(noun, True), french_noun(noun, True)) == (plural, french)

@@ -23,7 +23,8 @@ _WORD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 NARROW_NO_BREAK = "\u202f"  # French typography has it before ? and !
-_VOWELS = "aeiouâàéèêëîïôœh"
+_VOWELS = "aeiouâàéèêëîïôöœh"
+_VOWEL_Y = re.compile("y(?:$|eux$|[bcdfghjklmnpqrstvwxz])")  # y, yeux, Yves, but not Yann
 _ELIDED = {"de": "d'", "que": "qu'", "ne": "n'", "je": "j'", "me": "m'", "te": "t'", "se": "s'",
            "le": "l'", "la": "l'"}  # fmt: skip
 _CONTRACTED = {
@@ -123,9 +124,9 @@ def starts_with_vowel(text: str) -> bool:
     if text in aspirated_names() or _ROMAN.fullmatch(text):
         return False  # le IIe siècle
     lower = text.lower()
-    return lower in ("y", "yeux") or (
-        lower[0] in _VOWELS and not lower.startswith(aspirated_words())
-    )
+    if lower[0] == "y":
+        return _VOWEL_Y.match(lower) is not None
+    return lower[0] in _VOWELS and not lower.startswith(aspirated_words())
 
 
 def join_french(words: list[Word]) -> list[Word]:

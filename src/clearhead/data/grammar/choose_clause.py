@@ -57,7 +57,9 @@ def clause(rng: Draw, construction: str, verb: Verb, who: NounPhrase | None = No
         rate = 0.0 if c.direct.pronoun and rng.random() < 0.8 else 0.5
         c.indirect, c.preposition = person(rng, c.subject, rate), "à"
     elif verb.frame == "become":
-        c.adjective = rng.choice([a for a in rng.lexicon.adjectives if a.english in _BECOMING])
+        words = [a for a in rng.lexicon.adjectives if a.english in _BECOMING]
+        first = {a.english: a for a in reversed(words)}  # of people sérieux, of wounds grave
+        c.adjective = rng.choice([a for a in words if first[a.english] is a])
     return c
 
 

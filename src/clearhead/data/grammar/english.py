@@ -7,7 +7,7 @@ from .lexicon import Adverbial, Noun
 from .syntax import Clause, NounPhrase, Place
 
 # By sound, not by letter: a university, a useful tool, an honest man, an hour.
-_CONSONANT_SOUND = ("uni", "use", "usb", "eu", "one")
+_CONSONANT_SOUND = ("uni", "use", "usb", "eu", "one", "ukr", "urug")
 _VOWEL_SOUND = ("hon", "hour", "x-ray")
 _QUESTION_WORDS = {
     "where": ["where"], "why": ["why"], "when": ["when"], "who": ["who"], "what": ["what"],

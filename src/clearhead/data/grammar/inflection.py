@@ -11,7 +11,7 @@ _FEMININE = (
 )  # fmt: skip
 # Before the first of these a compound's words agree with its head; from there on they stand.
 _LINKING = frozenset(
-    {"de", "d'", "du", "des", "à", "au", "aux", "en", "par", "sur", "sans", "pour"}
+    {"de", "d'", "du", "des", "à", "au", "aux", "dans", "en", "par", "sur", "sans", "pour"}
 )
 
 

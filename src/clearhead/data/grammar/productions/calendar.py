@@ -168,7 +168,8 @@ def century(rng: Random) -> Filling:
 def iso_date(rng: Random) -> Filling:
     """`2024-03-14`, in both languages."""
     (month, day), value = _day(rng), _recent(rng)
-    return copied(f"{value}-{month:02d}-{day:02d}", "date", f"year:{value}")
+    text = f"{value}-{month:02d}-{day:02d}"
+    return copied(text, "date", f"date:{month}-{day}", f"year:{value}")
 
 
 def _day(rng: Random) -> tuple[int, int]:

@@ -79,7 +79,7 @@ def duration(rng: Random, kind: str = "time") -> Filling:
     number = rng.randint(unit.least, unit.most)
     english, french = written(number, number < 11 and rng.random() < 0.5)
     sides = [piece(english, 0), piece(unit.english, 1)], [piece(french, 0), piece(unit.french, 1)]
-    return Filling(*sides, "measure")
+    return numeric(str(number), *sides, "measure")
 
 
 def temperature(rng: Random, least: int = -30, most: int = 45) -> Filling:
@@ -91,13 +91,14 @@ def temperature(rng: Random, least: int = -30, most: int = 45) -> Filling:
         return _minus(-degrees)
     sign = [piece("-", 0)] if degrees < 0 else []
     number = glued([piece(str(abs(degrees)), 0)]) if sign else [piece(str(degrees), 0)]
-    return _degrees(rng, [*sign, *number], [*sign, *number], _DEGREES)
+    sides = [*sign, *number], [*sign, *number]
+    return _degrees(rng, str(abs(degrees)), *sides, _DEGREES)
 
 
 def fever(rng: Random) -> Filling:
     """`38.5 °C`: 38,5 °C."""
-    english, french = digits(f"{rng.randint(36, 40)}.{rng.randint(1, 9)}")
-    return _degrees(rng, english, french, _CELSIUS)
+    value = f"{rng.randint(36, 40)}.{rng.randint(1, 9)}"
+    return _degrees(rng, value, *digits(value), _CELSIUS)
 
 
 def _minus(degrees: int) -> Filling:
@@ -108,14 +109,18 @@ def _minus(degrees: int) -> Filling:
 
 
 def _degrees(
-    rng: Random, english: list[Word], french: list[Word], scales: tuple[tuple[str, str], ...]
+    rng: Random,
+    value: str,
+    english: list[Word],
+    french: list[Word],
+    scales: tuple[tuple[str, str], ...],
 ) -> Filling:
     name, french_name = rng.choice(scales)
     unit, french_unit = pieces(name, _UNIT), pieces(french_name, _UNIT)
     if name.startswith("°"):
         unit = unit if rng.random() < 0.5 else glued(unit)
         french_unit = after_no_break(french_unit)
-    return Filling((*english, *unit), (*french, *french_unit), "measure")
+    return numeric(value, [*english, *unit], [*french, *french_unit], "measure")
 
 
 def height(rng: Random) -> Filling:
@@ -132,8 +137,8 @@ def height(rng: Random) -> Filling:
     if form < 0.65:
         number = piece(str(rng.randint(145, 199)), 0)
         centimeters = pieces("cm", _UNIT)
-        sides = (number, *centimeters), (number, *after_no_break(centimeters))
-        return Filling(*sides, "measure")
+        sides = [number, *centimeters], [number, *after_no_break(centimeters)]
+        return numeric(number.text, *sides, "measure")
     return _in_feet(rng)
 
 
