@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from clearhead.blocks import look_ahead_mask
 from clearhead.errors import UserError
 from clearhead.export.verify import Ids, sentences, translate, verify
 from clearhead.models import Transformer
@@ -71,13 +72,11 @@ def test_a_bos_token_that_is_the_padding_token_is_visible() -> None:
 
 
 class Stepwise(Imitation):
-    """Logits of one prefix after the other, without a mask of the target."""
+    """Logits as a search computes them: every target token sees those before it, BOS included."""
 
     def _logits(self, source: Ids, target: Ids) -> Tensor:
         src, tgt = torch.tensor([source]), torch.tensor([[self.model.config.bos_id, *target[:-1]]])
-        memory = self.model.encode(src)
-        hidden = [
-            self.model.decode(memory, None, tgt[:, :n])[0, -1] for n in range(1, len(target) + 1)
-        ]
-        logits: Tensor = self.model.projection_layer.get_submodule("proj")(torch.stack(hidden))
+        causal = look_ahead_mask(len(target))
+        hidden = self.model.decode(self.model.encode(src), None, tgt, causal)
+        logits: Tensor = self.model.projection_layer.get_submodule("proj")(hidden[0])
         return logits.detach()

@@ -57,6 +57,14 @@ def test_a_wrong_answer_without_a_known_mistake_is_refused_and_not_misnamed(
     assert not report.mistakes, str(report)
 
 
+def test_output_and_weights_in_a_list_are_a_pair_as_well() -> None:
+    pair = "return kept @ value, weights"
+    text = solution("attention").replace(pair, "return [kept @ value, weights]")
+    for exercise in ("scale", "write-attention"):
+        report = graded_here(exercise, text)
+        assert report.passed, str(report)
+
+
 def test_two_mistakes_at_once_are_both_named(grader: Grader) -> None:
     text = variant_text("layer_normalization", "mean-added", "alpha-forgotten")
     report = graded(grader, "normalize", text)
@@ -68,6 +76,13 @@ def test_an_unknown_mistake_reports_shape_and_largest_difference(grader: Grader)
     report = graded(grader, "residual", text)
     assert not report.passed and not report.mistakes
     assert "largest difference" in str(report) and "shape and dtype are right" in str(report)
+
+
+def test_a_predicted_number_may_be_a_tensor() -> None:
+    values = "loss_of_uniform = torch.log(torch.tensor(8000.0))\nperplexity_of_uniform = 8000"
+    text = f"import torch\n\nVOCABULARY = 8000\n{values}\n"
+    assert graded_here("first-loss", text).passed
+    assert not graded_here("first-loss", text.replace("log(", "log2(")).passed
 
 
 def test_a_constant_factor_is_said(grader: Grader) -> None:
@@ -97,6 +112,11 @@ def test_a_function_without_return_is_named_with_its_line(grader: Grader) -> Non
     assert report.line == 1 + text[: text.index("def join_heads")].count("\n")
 
 
+def test_n_grams_of_other_words_with_the_same_letters_are_told_apart() -> None:
+    report = graded_here("bleu-parts", solution("bleu_parts").replace("tuple(", "''.join("))
+    assert [m.name for m in report.mistakes] == ["words-joined-without-a-space"]
+
+
 def test_a_boolean_mask_has_no_factor(grader: Grader) -> None:
     text = solution("masks").replace("(ids != pad_id)", "(ids != 0)")
     assert "times the expected one" not in str(graded(grader, "padding-mask", text))
@@ -108,12 +128,44 @@ def test_a_list_of_layers_that_is_called_is_not_taken_for_an_open_exercise(grade
     assert 'missing the required "forward" function' in error and "not written yet" not in error
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "mistakes"),
+    [
+        ("self.tgt_pos(self.tgt_embed(tgt))", "self.src_pos(self.src_embed(tgt))",
+         ["target-embedded-as-source"]),
+        ("self.tgt_pos(self.tgt_embed(tgt))", "self.tgt_pos(self.tgt_embed(tgt.float()))", []),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_librarys_checks_is_a_mistakes_only_with_its_message(
+    old: str, new: str, mistakes: list[str]
+) -> None:
+    report = graded_here("encode-decode", solution("transformer").replace(old, new))
+    assert [m.name for m in report.mistakes] == mistakes, str(report)
+
+
 def test_an_inverted_mask_and_a_positive_number_are_both_named(grader: Grader) -> None:
     text = solution("attention").replace(
         "masked_fill(~visible, torch", "masked_fill(visible, torch"
     )
     diagnosis = graded(grader, "write-attention", text).mistakes[0].diagnosis
     assert "large positive" in diagnosis and "where the mask is True" in diagnosis
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new"),
+    [
+        ("write-attention", "scores.masked_fill(~visible, torch.finfo(scores.dtype).min)",
+         "scores + (1 - visible.float()) * -torch.inf"),
+        ("frequencies", "torch.exp(even * (-math.log(10000.0) / d_model))", "1 / even"),
+    ],
+)  # fmt: skip
+def test_nan_beside_right_results_is_not_taken_for_a_mistake_that_has_none(
+    exercise: str, old: str, new: str
+) -> None:
+    text = solution(course().exercise(exercise).subject)
+    assert old in text
+    report = graded_here(exercise, text.replace(old, new))
+    assert not report.passed and not report.mistakes, str(report)
 
 
 def test_layers_that_the_exercise_gives_are_not_said_to_be_swapped(grader: Grader) -> None:
@@ -325,6 +377,12 @@ def test_a_function_without_return_beside_a_right_answer_is_no_mistake(
 def test_a_result_that_is_not_returned_is_still_named() -> None:
     text = solution("attention").replace("return kept @ value, weights", "kept @ value")
     assert "attention returns nothing" in str(graded_here("write-attention", text))
+
+
+@pytest.mark.parametrize("ruler", ["'________'", "'-____-'"])
+def test_a_line_drawn_in_a_string_is_no_open_blank(ruler: str) -> None:
+    text = solution("residual").replace("return x +", f"print({ruler})\n        return x +")
+    assert graded_here("residual", text).passed
 
 
 def test_a_docstring_in_single_quotes_may_mention_the_blank() -> None:

@@ -1,6 +1,7 @@
 """Answers in notebooks are found as a reader would find them, without running a cell."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,17 @@ def test_every_answer_of_a_notebook_is_found_and_none_in_an_open_one(number: int
                 kept = [line for line in text.splitlines() if "### " not in line]
                 assert kept == solution(exercise.subject).strip().splitlines()
     assert set(handed_in(code_of(text_of(problem_set(number)))).values()) == {""}
+
+
+@pytest.mark.parametrize(
+    "change", ["PAIRS['N'] = 'N'", "PAIRS |= {'N': 'N'}", "PAIRS = {**PAIRS, 'N': 'N'}"]
+)
+def test_a_value_of_another_cell_has_its_later_changes(change: str) -> None:
+    answer = "def k_mers(s, k, stride): ...\n\ndef reverse_complement(s):\n    return PAIRS"
+    cells = ("PAIRS = {'A': 'T'}\n" + change, answer, 'check("k-mers")')
+    names: dict[str, Any] = {}
+    exec(texts_of(*cells)["k-mers"], names)
+    assert names["PAIRS"] == {"A": "T", "N": "N"}
 
 
 def test_an_answer_is_its_cell_without_magics_and_checks() -> None:

@@ -10,7 +10,9 @@ from torch import nn
 from clearhead.blocks import ResidualConnection
 from clearhead.errors import UserError
 from clearhead.learn import check
+from clearhead.learn.manifest import course
 from clearhead.learn.notebook import heat_cell
+from clearhead.learn.notebooks.problem_sets import open_text
 from clearhead.learn.texts import solution
 
 
@@ -36,6 +38,20 @@ def test_a_mistake_is_named_on_the_card_beside_both_matrices() -> None:
     assert [m.name for m in result.report.mistakes] == ["tanh"]
     html = result._repr_html_()
     assert "expected" in html and "actual" in html and "http" not in html and "<script" not in html
+
+
+@pytest.mark.parametrize("edit", ["", "\nprint(1)"])
+def test_the_mistake_of_a_bug_exercise_is_not_named_until_its_cell_is_edited(
+    monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    main = sys.modules["__main__"]
+    cell = open_text(course().exercise("bug-residual")) + edit
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(cell, names)
+    for name, value in {**names, "In": ["", cell]}.items():
+        monkeypatch.setattr(main, name, value, raising=False)
+    report = check("bug-residual").report
+    assert not report.passed and bool(report.mistakes) == bool(edit)
 
 
 def test_an_open_blank_is_reported_as_one() -> None:

@@ -1,9 +1,12 @@
 """What an exception of an answer says to the learner: one line, in the answer's own words."""
 
 import ast
+import contextlib
 import inspect
+import io
 import linecache
 import re
+import tokenize
 import traceback
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -23,12 +26,11 @@ Names = Mapping[str, Any]
 
 def open_blanks(text: str) -> str:
     """A message about the first blank that is not filled in, or nothing."""
-    found, inside = [], ""  # the quotes of the string in which a line begins
-    for number, line in enumerate(text.splitlines(), start=1):
-        if BLANK in line.partition("#")[0] and not inside:
-            found.append(number)
-        for quotes in re.findall("\"{3}|'{3}", line):
-            inside = "" if inside == quotes else inside or quotes
+    found: list[int] = []
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):  # the grader reports it
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.string.strip("\"'") == BLANK and token.start[0] not in found:
+                found.append(token.start[0])
     if not found:
         return ""
     more = f" ({len(found)} lines have one)" if len(found) > 1 else ""

@@ -86,11 +86,12 @@ def explains(
     case: int, subject_name: str, names: tuple[str, ...], target: Record, adapted: Adapted
 ) -> bool:
     """Whether a variant, or two at once, agrees with a record."""
+    right = known_record(case, subject_name, adapted=adapted)
     if len(names) == 1:
-        return resembles(target, known_record(case, subject_name, *names, adapted=adapted))
+        return resembles(target, known_record(case, subject_name, *names, adapted=adapted), right)
     text, filename = variant_text(subject_name, *names), f"<{' + '.join(names)}>"
     run = _exact_run(case, subject_name, vars(load_text(text, filename)), adapted)
-    return resembles(target, decode_record(observe(run, subject_name, filename)))
+    return resembles(target, decode_record(observe(run, subject_name, filename)), right)
 
 
 def observe(run: Run, subject_name: str, filename: str) -> Record:

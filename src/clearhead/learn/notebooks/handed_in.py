@@ -47,14 +47,31 @@ def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
 
 
 def _bindings(cells: Iterable[str], earlier: Bindings) -> Bindings:
-    """The last statement that binds each name; a cell with a syntax error has none."""
+    """The last statement that binds each name; a cell with a syntax error has none.
+
+    An assignment that changes an earlier value (`table |= …`, `table[key] = …`) stands below it.
+    """
     found = dict(earlier)
     for text in cells:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            for name, node in [(n, s) for s in ast.parse(text).body for n in bound_names(s)]:
-                found.pop(name, None)  # it moves to the end
-                found[name] = node
+            for node in ast.parse(text).body:
+                changed = _changed(node) & found.keys()
+                for name in bound_names(node) | changed:
+                    before = found.pop(name, None)  # it moves to the end
+                    both = [before, node] if before and name in changed else []
+                    found[name] = ast.If(ast.Constant(True), both, []) if both else node
     return found
+
+
+def _changed(node: ast.stmt) -> set[str]:
+    """The names whose values an assignment reads and binds again, or changes in a part."""
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        return set()
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    parts = [t.value for t in targets if isinstance(t, ast.Subscript)]
+    read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+    again = bound_names(node) if isinstance(node, ast.AugAssign) else bound_names(node) & read
+    return again | {part.id for part in parts if isinstance(part, ast.Name)}
 
 
 def _answer(exercise: Exercise, earlier: Bindings, own: list[str]) -> str:

@@ -4,6 +4,8 @@ A probe receives a `Run` and is called once for each case, a choice of sizes tha
 different, batch 1 included. Importing this package registers every probe.
 """
 
+import torch
+
 from clearhead.learn.content.probes import attention, biology, decoding, layers, stacks, training
 from clearhead.learn.run import Run, probe
 
@@ -18,6 +20,8 @@ def values(run: Run) -> None:
     for name, value in run.reference.items():
         if isinstance(value, PLAIN) and not name.startswith("_"):
             found = run.get(name)
+            if isinstance(found, torch.Tensor) and found.numel() == 1:  # torch.log(…) of a number
+                found = found.item()
             if isinstance(found, str) and isinstance(value, str):  # "B" or "b)" for "b"
                 found = found.strip(" ().").lower()
             run.seen[name] = tuple(found) if isinstance(found, list) else found

@@ -188,10 +188,10 @@ def _padded(run: Run) -> tuple[Tensor, int]:
 def _output_of(attend: Callable[..., object]) -> Callable[..., object]:
     def output(*inputs: object) -> object:
         both = attend(*inputs)
-        return both[0] if isinstance(both, tuple) else both
+        return both[0] if isinstance(both, tuple | list) else both
 
     return output
 
 
 def _second(output: object) -> object:
-    return output[1] if isinstance(output, tuple) and len(output) > 1 else None
+    return output[1] if isinstance(output, tuple | list) and len(output) > 1 else None

@@ -73,6 +73,7 @@ PAIRS = (
     ("one", "one two three"),
     ("the cat", "the cat saw the other cat"),
     ("he saw the old man on the hill again today", "he saw the man"),
+    ("there is no tone here", "there is not one here"),  # alike only without the space
 )
 
 
