@@ -205,6 +205,12 @@ def test_a_text_that_is_too_long_is_an_error_in_one_line(model: torch.nn.Module)
         model(torch.full((2, 3), 40))
 
 
+def test_a_model_whose_labels_are_null_is_saved(directory: Path, tmp_path: Path) -> None:
+    configure(directory, id2label=None)
+    save_pretrained(from_pretrained(directory), tmp_path / "new")
+    assert isinstance(from_pretrained(tmp_path / "new"), Bert)
+
+
 def test_weights_that_are_not_finite_are_not_saved(directory: Path, tmp_path: Path) -> None:
     model = from_pretrained(directory)
     with torch.no_grad():

@@ -105,7 +105,7 @@ class Family:
             if raw.get(key, ...) != value:
                 raw[key] = value
         labels = getattr(config, "labels", 2)
-        if labels != len(raw.get("id2label", "01")):
+        if labels != len(raw.get("id2label") or "01"):
             raw["id2label"] = {str(i): f"LABEL_{i}" for i in range(labels)}
             raw["label2id"] = {f"LABEL_{i}": i for i in range(labels)}
         return raw

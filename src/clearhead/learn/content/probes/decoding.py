@@ -48,6 +48,19 @@ def beam_search(run: Run) -> None:
         model = toy_model(run, run.vocab, bias)
         found = run.get("beam_search")(model, *special_ids(run), run.beam_size, run.max_length)
         run.seen[f"ids, EOS bias {bias:g}"] = listed(found)
+    bos_id, eos_id = special_ids(run)
+
+    def second(ids: list[int]) -> Tensor:
+        """The EOS token is the second best first token; later, all are about equally likely."""
+        scores = 0.05 * torch.arange(run.vocab, dtype=torch.float64).mul(len(ids)).sin()
+        if len(ids) == 1:
+            scores -= 50.0
+            scores[eos_id], scores[eos_id - 2] = 0.0, 0.4
+        scores[bos_id] = -50.0
+        return scores.log_softmax(0)
+
+    found = run.get("beam_search")(second, bos_id, eos_id, run.beam_size, run.max_length)
+    run.seen["ids, EOS second"] = listed(found)
 
 
 @probe({"batch": 2, "h": 3, "steps": 5, "d_k": 4}, {"batch": 1, "h": 2, "steps": 4, "d_k": 7})
