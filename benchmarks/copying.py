@@ -33,6 +33,8 @@ def main() -> None:
     parser.add_argument("--beam-size", type=int, default=4)
     arguments = parser.parse_args()
     known = [pair for pair in open_pairs(arguments.data) if copied(pair)]
+    if not known:
+        parser.error(f"{arguments.data} has no pair with a name or number on both sides")
     synthetic, people = (
         [SyntheticNames(1.0, seed, name)(pair) for seed, pair in enumerate(known)]
         for name in (synthetic_name, person)
