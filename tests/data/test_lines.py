@@ -91,3 +91,4 @@ def test_utf16_without_a_mark_is_named_by_its_zero_bytes(tmp_path: Path) -> None
     for encoding in ("utf-16-le", "utf-16-be"):
         with pytest.raises(UserError, match="the file is UTF-16"):
             lines_of("a cat".encode(encoding), tmp_path)
+    assert lines_of(b"\0\n\0a\n", tmp_path) == ["\0", "\0a"]

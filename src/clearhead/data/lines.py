@@ -19,7 +19,7 @@ from clearhead.errors import UserError
 MOST_LINE = 1 << 26
 """Maximum bytes of a line; a file without line ends would fill the memory."""
 UTF8_BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:[^\0]\0){2}|(?:\0[^\0]){2}")  # its mark, or ASCII
 _LINE_FEEDS = re.compile(r"[ \t]*[\r\n]+[ \t\r\n]*")
 
 
@@ -100,7 +100,7 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
 
 def refuse_utf16(path: str | Path, first: bytes) -> None:
     """Refuse a file that begins as UTF-16 does; the message has the command that converts it."""
-    if first.startswith(UTF16_BOMS) or 0 in first[:2]:  # without a mark, ASCII has zero bytes
+    if UTF16.match(first):
         raise UserError(
             f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
             f"convert it (for example: iconv -f UTF-16 -t UTF-8)"
