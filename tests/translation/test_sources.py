@@ -1,7 +1,7 @@
 """A text is split where sentences end, cut where it must be, and capitals are read as usual."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clearhead.errors import UserError
@@ -28,6 +28,7 @@ def test_sentences_are_stripped_and_in_order_and_none_lies_outside_them(text: st
 
 
 @given(TEXTS)
+@example("1) |a|b")
 def test_a_sentence_is_not_split_again(text: str) -> None:
     for sentence in sentences(text):
         assert sentences(sentence) == [sentence]

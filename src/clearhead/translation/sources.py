@@ -49,7 +49,6 @@ _MARK = re.compile(
 )
 _NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
 _FENCE = re.compile(r"(?:```|~~~)\w*")
-_ROW = re.compile(r"\s*\|")
 _BORDER = re.compile(r"\|")
 _TAGS = (
     "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
@@ -103,8 +102,9 @@ def language(text: str) -> Iterator[Span]:
         if _DEFINITION.fullmatch(line[0]):
             continue
         for start, end in _split(_BETWEEN, text, line.start(), line.end()):
-            if _ROW.match(text, start, end):
-                yield from _split(_BORDER, text, start, end)
+            first = after_mark(text, start, end)
+            if text.startswith("|", first, end):  # a row of a table, perhaps in a list
+                yield from _split(_BORDER, text, first, end)
             else:
                 yield start, end
 
