@@ -147,16 +147,13 @@ def write_weights(directory: Path, tensors: Mapping[str, Tensor], limit: int | N
     names = [WEIGHTS]
     if len(shards) > 1:
         names = [f"model-{n:05}-of-{len(shards):05}.safetensors" for n in range(1, len(shards) + 1)]
-    if len(shards) == 1:
-        write_tensors(directory / WEIGHTS, shards[0], METADATA)
-    else:
         _write_all({directory / n: shard for n, shard in zip(names, shards, strict=True)})
-    if len(shards) > 1:
         total = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
         files = {key: name for name, shard in zip(names, shards, strict=True) for key in shard}
         index = {"metadata": {"total_size": total}, "weight_map": files}
         atomic_write(directory / INDEX, json.dumps(index, indent=2) + "\n")
     else:
+        write_tensors(directory / WEIGHTS, shards[0], METADATA)
         (directory / INDEX).unlink(missing_ok=True)
     for old in (directory / WEIGHTS, *directory.glob("model-*-of-*.safetensors")):
         if old.name not in names:
