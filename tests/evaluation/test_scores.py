@@ -103,6 +103,13 @@ def test_the_comparison_is_deterministic() -> None:
     assert compare(BETTER, WORSE, NUMBERED, 50) == compare(BETTER, WORSE, NUMBERED, 50)
 
 
+@pytest.mark.parametrize("seed", ["x", "", "-1", "4294967296"])
+def test_a_seed_that_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, seed: str) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    with pytest.raises(UserError, match=r"SACREBLEU_SEED.*whole number"):
+        compare(BETTER, WORSE, NUMBERED, 50)
+
+
 def test_a_system_does_not_differ_from_itself() -> None:
     for comparison in compare(BETTER, BETTER, NUMBERED, 50):
         assert comparison.difference == 0

@@ -33,6 +33,25 @@ def test_the_random_state_is_restored(tmp_path: Path) -> None:
     assert torch.equal(torch.rand(5), expected)
 
 
+def test_the_random_state_of_every_gpu_is_restored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gpus = [torch.tensor([1], dtype=torch.uint8), torch.tensor([2], dtype=torch.uint8)]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda n: gpus[n].clone())
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, n: gpus[n].copy_(state))
+    save_checkpoint(tmp_path, Progress(), {})
+    for state in gpus:
+        state.zero_()
+    assert load_checkpoint(tmp_path)[1] == {}
+    assert [int(state) for state in gpus] == [1, 2]
+
+
+def test_a_state_of_a_gpu_that_is_missing_here_is_left(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, Progress(), {"random_cuda_9": torch.zeros(16, dtype=torch.uint8)})
+    assert load_checkpoint(tmp_path)[1] == {}
+
+
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 def test_a_checkpoint_with_nan_is_not_written(poison: float, tmp_path: Path) -> None:
     save_checkpoint(tmp_path, Progress(1), {"x": torch.zeros(3)})

@@ -11,6 +11,7 @@ significant. All samples of a single line are the same and say nothing; p is 1.
 """
 
 import importlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -112,10 +113,17 @@ def compare(
     """BLEU and chrF of two systems on the same lines; deterministic.
 
     Raises:
-        UserError: the numbers of lines differ.
+        UserError: the numbers of lines differ, or SACREBLEU_SEED is no seed.
     """
     check_lines(hypotheses, references)
     check_lines(against, references)
+    seed = os.environ.get("SACREBLEU_SEED", "0")
+    valid = seed.isascii() and seed.isdigit() and int(seed) < 2**32
+    if not valid and seed.lower() != "none":
+        raise UserError(
+            f"the environment variable SACREBLEU_SEED is {seed!r}; expected a whole number "
+            "from 0 to 4294967295: unset it, or give such a number"
+        )
     test = PairedTest(
         [("against", against), ("system", hypotheses)],
         {"BLEU": BLEU(), "chrF": CHRF()},

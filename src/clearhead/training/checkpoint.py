@@ -78,19 +78,29 @@ def incomplete(path: Path, reason: str) -> UserError:
 
 
 def random_states() -> dict[str, Tensor]:
-    """Of torch's generators, under the names that they have in a checkpoint."""
+    """Of torch's generators, one a device, under the names that they have in a checkpoint."""
     states = {"random_cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["random_cuda"] = torch.cuda.get_rng_state()
+    for n in range(torch.cuda.device_count()):
+        states[_cuda(n)] = torch.cuda.get_rng_state(n)
+    if torch.backends.mps.is_available():
+        states["random_mps"] = torch.mps.get_rng_state()
     return states
 
 
 def restore_random_states(tensors: dict[str, Tensor]) -> None:
-    """Continue from `random_states`, which are taken out of `tensors`."""
-    torch.set_rng_state(tensors.pop("random_cpu"))
-    cuda = tensors.pop("random_cuda", None)
-    if cuda is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(cuda)
+    """Continue from `random_states`, which are taken out of `tensors`, on the devices of here."""
+    states = {name: tensors.pop(name) for name in list(tensors) if name.startswith("random_")}
+    torch.set_rng_state(states["random_cpu"])
+    for n in range(torch.cuda.device_count()):
+        if (state := states.get(_cuda(n))) is not None:
+            torch.cuda.set_rng_state(state, n)
+    if "random_mps" in states and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(states["random_mps"])
+
+
+def _cuda(n: int) -> str:
+    """The name of GPU n's state; earlier versions saved that of the first alone."""
+    return f"random_cuda_{n}" if n else "random_cuda"
 
 
 def save_snapshot(model: nn.Module, directory: Path, step: int, keep: int) -> None:
