@@ -92,7 +92,7 @@ class Fast:
 
 
 def nudged(model: Transformer) -> Transformer:
-    """A copy, one of whose matrices differs in the last bit of about half of its numbers."""
+    """A copy; each number of one matrix is one or two units in the last place larger."""
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.get_parameter("encoder.layers.0.feed_forward_block.linear_1.weight").mul_(1 + 1e-7)

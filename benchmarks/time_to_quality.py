@@ -67,6 +67,8 @@ def run(a: argparse.Namespace) -> None:
     recipe = load_recipe(a.recipe, [*sentences, *(a.set or ())])
     if not isinstance(recipe, TranslationRecipe):
         raise UserError(f"{a.recipe} is not a recipe of a translator; try en_fr")
+    if recipe.run.accumulate > 1:
+        raise UserError("run.accumulate > 1: torch's side takes a step a batch; set it to 1")
     use_threads(a.threads)
     rates, targets = tuple(a.rates), tuple(sorted(a.targets))
     setting = {

@@ -36,3 +36,11 @@ def test_another_setting_in_the_same_directory_is_refused(
     with pytest.raises(SystemExit, match="other settings \\(warmup\\)") as stopped:
         run_main(monkeypatch, tmp_path, "--minutes", "1e-9", "--warmup", "7")
     assert "\n" not in str(stopped.value)
+
+
+def test_batches_that_only_one_side_would_accumulate_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit, match=r"run\.accumulate"):
+        run_main(monkeypatch, tmp_path, "--set", "run.accumulate=2")
+    assert not any(tmp_path.iterdir())

@@ -37,6 +37,11 @@ def test_every_form_holds_the_same_rows(name: str, tmp_path: Path) -> None:
     ]
 
 
+def test_a_carriage_return_inside_a_line_of_tsv_is_an_ordinary_character(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", "text\tlabel\none\rtwo\tx\n")
+    assert [row.values for row in read_table(file)] == [{"text": "one\rtwo", "label": "x"}]
+
+
 def test_a_place_is_the_line_in_the_file_where_the_row_ends(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'text,label\n"two\nlines",x\n\nthree,y\n')
     places = [row.place.rsplit(" ", 1)[1] for row in read_table(path)]

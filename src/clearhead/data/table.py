@@ -79,25 +79,34 @@ def text_of(row: Row, name: str) -> str:
 
 
 def _lines(path: str | Path, kind: str) -> Iterator[Row]:
-    lines = (f"{line}\n" for line in read_lines(path))
-    style: Any = {"strict": True} if kind == ".csv" else {"delimiter": "\t", "quoting": 3}
-    csv.field_size_limit(2**31 - 1)  # of the process; a cell may hold a whole chapter
-    reader = csv.reader(lines, **style)
     names: list[str] | None = None
+    for number, cells in _cells(path) if kind == ".csv" else _columns(path):
+        place = f"{path}, line {number}"
+        if not cells or (len(cells) == 1 and is_blank(cells[0])):
+            continue
+        if names is None:
+            names, header = _header(cells, place), place
+            continue
+        if len(cells) != len(names):
+            raise UserError(
+                f"{place}: {counted(len(cells), 'column')} where the header names {len(names)} "
+                f"({listed(names)}); repair or remove the line"
+            )
+        yield Row(place, dict(zip(names, cells, strict=True)), header)
+
+
+def _columns(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line of TSV, with its number."""
+    return ((n, line.split("\t")) for n, line in enumerate(read_lines(path), start=1))
+
+
+def _cells(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row of CSV, with the number of its last line."""
+    csv.field_size_limit(2**31 - 1)  # of the process; a cell may hold a whole chapter
+    reader = csv.reader((f"{line}\n" for line in read_lines(path)), strict=True)
     try:
         for cells in reader:
-            place = f"{path}, line {reader.line_num}"
-            if not cells or (len(cells) == 1 and is_blank(cells[0])):
-                continue
-            if names is None:
-                names, header = _header(cells, place), place
-                continue
-            if len(cells) != len(names):
-                raise UserError(
-                    f"{place}: {counted(len(cells), 'column')} where the header names {len(names)} "
-                    f"({listed(names)}); repair or remove the line"
-                )
-            yield Row(place, dict(zip(names, cells, strict=True)), header)
+            yield reader.line_num, cells
     except csv.Error as error:
         raise UserError(
             f"{path}, line {reader.line_num}: not CSV ({error}); quote texts with commas or "
