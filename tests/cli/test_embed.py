@@ -207,3 +207,13 @@ def test_a_cell_of_classify_has_no_tab_and_options_of_the_other_kind_are_refused
     assert (code, out) == (2, "") and "--top-k 3 is for labels of texts" in err
     code, out, err = call(*texts, "the a", "--words", "max")
     assert (code, out) == (2, "") and "--words max is for labels of words" in err
+
+
+def test_proteins_from_standard_input_are_those_of_the_file(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    esm(tmp_path, "EsmForSequenceClassification", **labelled(["in", "out"]))
+    (tmp_path / "two.fasta").write_text(FASTA)
+    _, of_file, _ = call("classify", "--model", tmp_path, "-i", tmp_path / "two.fasta")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FASTA.encode())))
+    assert call("classify", "--model", tmp_path)[1] == of_file and of_file.count("\n") == 2

@@ -174,6 +174,13 @@ def test_fenced_code_is_copied_through_all_lists_of_lines() -> None:
     assert write(["Hello", "```", "Hello"]) == b"Hello\n```\n" + hello
 
 
+def test_a_line_of_tildes_below_a_heading_is_no_fence() -> None:
+    write, heading = Writer(translator(), DecodingOptions()), ["Hello", "~~~~~", "", "Hello"]
+    hello = write(["Hello"]).decode()
+    assert write(heading).decode() == f"{hello}~~~~~\n\n{hello}"
+    assert translator().translate(["\n".join(heading)]) == [f"{hello}~~~~~\n\n{hello}".rstrip()]
+
+
 @pytest.mark.parametrize(
     "block",
     [
@@ -181,6 +188,9 @@ def test_fenced_code_is_copied_through_all_lists_of_lines() -> None:
         ["<pre class=x>", "Hello", "</PRE> Hello"],
         ["<script>", "Hello", "</script>"],
         ["<!-- Hello", "Hello", "-->"],
+        ['<div class="highlight"><pre>', "Hello", "</pre></div>"],
+        ["<head><script src='x'></script><script>", "Hello", "</script>"],
+        ["<style>", "</style><script>", "Hello", "</script>"],
     ],
 )
 def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) -> None:

@@ -224,6 +224,22 @@ def test_letters_that_touch_code_stay_with_it() -> None:
         assert code in translation and not re.search(r"X\d", translation)
 
 
+GLUCOSE = "C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>"
+TOUCHING = [
+    ("Press <kbd>Ctrl</kbd><kbd>C</kbd> to stop.", "<kbd>Ctrl</kbd><kbd>C</kbd>"),
+    (f"{GLUCOSE} is sugar.", GLUCOSE),
+    ("It is `super`califragilistic.", "`super`califragilistic"),
+    ("`a`**b** is here.", "`a`**b**"),
+    ("file`, `open` and `close` are useful for `pipeline`.", "file`, `open` et `close`"),
+]
+
+
+@pytest.mark.parametrize(("text", "copied"), TOUCHING)
+def test_no_name_of_code_is_left_in_a_translation(text: str, copied: str) -> None:
+    (translation,) = Translator.from_pretrained().translate([text])
+    assert copied in translation and not re.search(r"X\d", translation)
+
+
 def test_all_hypotheses_their_links_and_doubts_hold_markup() -> None:
     t = Translator.from_pretrained()
     options = DecodingOptions(n_best=3)

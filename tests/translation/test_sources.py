@@ -98,9 +98,16 @@ def test_these_are_several(parts: list[str], gap: str) -> None:
         ("<li>First item</li><li class='x'>Second <b>item</b></li>",
          ["First item", "Second <b>item</b>"]),
         ("One<br/>two <!-- three -->", ["One", "two"]),
+        ('  alt="The cat. It sleeps.">', []), ('  class="big red"', []),
+        ('class="a" id="b">The house', ["The house"]),
         ("|---|:--:|", []), ("---", []), ("```python", []), ("🎉 🎉", []), ("?", []),
         ("- 1990 was hot.", ["1990 was hot."]),
+        ("00:00:01,600 --> 00:00:04,200", []), ("WEBVTT", []),
+        ("00:01.000 --> 00:04.000 line:0 size:60%", []),
         ("#hashtag -5 *bold*", ["#hashtag -5 *bold*"]),
+        ("a. First item", ["First item"]), ("1.2. Methods", ["Methods"]),
+        ("2.3.1 Results", ["Results"]), ("## 1.1 Aims", ["Aims"]), ("-- So", ["So"]),
+        ("// It returns 5.", ["It returns 5."]), ("2.5 kg", ["2.5 kg"]),
     ],
 )  # fmt: skip
 def test_layout_is_no_part_of_a_sentence(text: str, expected: list[str]) -> None:

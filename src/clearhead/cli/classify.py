@@ -64,6 +64,7 @@ def classify(
     if top_k is not None and top_k < 0:
         raise UserError(f"--top-k {top_k} is not a number of labels; give 1 or more, or 0 for all")
     from clearhead.pipelines.text_model import TextModel
+    from clearhead.text.esm_alphabet import EsmAlphabet
 
     with warnings_on_stderr(quiet):
         reader = TextModel.from_pretrained(model, device, threads, engine=engine)
@@ -76,7 +77,8 @@ def classify(
             else _classifier(reader, count, truncate)
         )
         as_json = format == "jsonl"
-        for chunk in _chunks(text, input):
+        form: Form = "auto" if input or isinstance(reader.tokenizer, EsmAlphabet) else "text"
+        for chunk in _chunks(text, input, form):
             for found in answer(chunk):
                 shown = json.dumps(found, ensure_ascii=False) if as_json else _columns(found, tags)
                 print(shown, flush=True)
@@ -104,9 +106,8 @@ def _tagger(reader: "TextModel", words: "Strategy", truncate: bool) -> Answer:
     return lambda texts: tag(texts, words)
 
 
-def _chunks(text: list[str] | None, input: Path | None) -> Iterator[list[str]]:
+def _chunks(text: list[str] | None, input: Path | None, form: Form) -> Iterator[list[str]]:
     """The texts, AT_ONCE at a time."""
-    form: Form = "auto" if input else "text"
     every = iter(text) if text else (n.text for n in named_texts(str(input or "-"), form))
     while chunk := list(islice(every, AT_ONCE)):
         yield chunk

@@ -20,7 +20,11 @@ from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18
 FIRST_WINDOW, LAST_WINDOW = 32, 1024
-_BLOCK = re.compile(r"\s*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE)
+# Also behind other tags: <div class="highlight"><pre>
+_BLOCK = re.compile(
+    r"(?:\s|</?[a-zA-Z][^<>]*>)*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE
+)
+_TILDES = re.compile(r"\s*~{4,}\s*")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -156,17 +160,20 @@ class Fences:
     """Called with one line after the other: whether it belongs to a block of code or a comment."""
 
     def __init__(self) -> None:
-        self._open = ""
+        self._open = self._before = ""
 
     def __call__(self, line: str) -> bool:
-        """The fences themselves belong to it."""
+        """The fences themselves belong to it; a line below a heading (reStructuredText) is none."""
+        before, self._before = self._before.strip(), line
+        if not self._open and _TILDES.fullmatch(line) and 0 < len(before) <= len(line.strip()):
+            return False
         if self._open.startswith(("<", "-")):  # until </pre> or -->
-            self._open = "" if self._open in line.lower() else self._open
+            _, end, rest = line.lower().partition(self._open)
+            self._open = self._unclosed(rest) if end else self._open
             return True
-        if not self._open and (block := _BLOCK.match(line)):
-            end = f"</{block['tag'].lower()}>" if block["tag"] else "-->"
-            self._open = "" if end in line.lower() else end  # in one line, `take_out` copies it
-            return bool(self._open)
+        if not self._open and (end := self._unclosed(line)):
+            self._open = end
+            return True
         fence = re.fullmatch(FENCE, line)
         if not self._open:
             self._open = fence["fence"] if fence else ""
@@ -174,6 +181,14 @@ class Fences:
         if fence and line.strip(" \t>").startswith(self._open) and not line.strip(" \t>`~"):
             self._open = ""
         return True
+
+    @staticmethod
+    def _unclosed(line: str) -> str:
+        """The end of the block that begins in this line, if it does not end there."""
+        if not (block := _BLOCK.match(line)):
+            return ""
+        end = f"</{block['tag'].lower()}>" if block["tag"] else "-->"
+        return "" if end in line[block.end() :].lower() else end  # else `take_out` copies it
 
 
 class Writer:

@@ -30,6 +30,8 @@ Key = tuple[float, ...]  # in the order of tags
 _OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
 _MARKDOWN = ("run", "link", "address")  # what is text without its partner
 _WORD_FOLLOWS = re.compile(r"(?:<[a-zA-Z][^<>]*>|!?\[|[*_~]{1,3})+\w")
+# What follows code without a space between: a word or other code, perhaps in tags.
+_TOUCHES = re.compile(r"(?:</?[a-zA-Z][^<>]*>|!?\[|[*_~])*(?:[^\W_]|`|<(?:code|kbd|samp|var)\b)")
 _LINE = re.compile(".+")
 _ENDS = ("</", "](", "][")
 _CLOSES = re.compile(r"(?<=\S)[*_~]{1,9}(?![^\W_])")
@@ -71,7 +73,8 @@ class Marked:
         found: dict[int, list[Mark]] = {}
         for number, mark in enumerate(self.marks):
             name = self.plain[mark.start : mark.end].strip()
-            for copy in re.finditer(rf"{name}\b", translation) if name else ():
+            apart = " ?" if self.plain[mark.end - 1 : mark.end] == " " else ""
+            for copy in re.finditer(rf"{name}\b{apart}", translation) if name else ():
                 found.setdefault(number, []).append(Mark(*copy.span(), mark.text))
         return found
 
@@ -109,6 +112,7 @@ def take_out(text: str) -> Marked:
         follows = n in partners and partners[n] < n < partners.get(n + 1, 0)
         apart = follows and plain[-1:].isalnum() and _WORD_FOLLOWS.match(text, stop)
         name = "\n" if found[n]["block"] or apart else next(names) if found[n]["code"] else ""
+        name += " " if found[n]["code"] and _TOUCHES.match(text, stop) else ""
         # Of two spaces around a tag one is left.
         end = stop + (not name and text[stop : stop + 1] == " " and plain[-1:] in ("", " "))
         partner = numbers[partners[n]] - numbers[n] if n in partners else 0

@@ -43,12 +43,17 @@ _VIEW = 60  # characters on either side that decide
 # Better gaps first: after clause punctuation, between words.
 _GAPS = (re.compile(r"(?<=[,;:–—])\s+"), re.compile(r"\s+"))
 _LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
-# Before a sentence: - * + • – > ## 1. 2) (3) a) [x]
+# Before a sentence: - * + • – > ## 1. 2) (3) a) b. 1.2. 1.2.3 [x] // --
 _MARK = re.compile(
-    r"(?:\s*(?:[-*+•◦▪‣·–—→>☐☑☒✓✔]|#{1,6}|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))(?=\s))*\s*"
+    r"(?:\s*(?:[-*+•◦▪‣·–—→>☐☑☒✓✔]|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)|[a-z]\."
+    r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
+    r"(?=\s))*\s*"
 )
+# Attributes of a tag that began in a line before, and the end of the tag.
+_REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
 _NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
 _FENCE = re.compile(r"(?:```|~~~)\w*")
+_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*")  # the time of a subtitle
 _BORDER = re.compile(r"\|")
 _TAGS = (
     "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
@@ -71,14 +76,16 @@ _INVISIBLE = (
 # The address of a Markdown link that is used by its name elsewhere.
 _DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:[ \t]*<?(?:https?://|mailto:|[./#])\S*.*")
 _RAISED = r"<(?P<{0}>su[bp])>[^<>\n]{{1,99}}</(?P={0})>"
+# In a line that begins within code, the first mark closes it: "file`, `open` and `close`".
+_OPENS_CODE = r"(?:(?<=``)|(?![,.;:!?)]*\s))"
 MARKUP = re.compile(
     rf"""
-  (?P<block>^{FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
+  (?P<block>^(?!(?<=\S\n)~{{4,}}$){FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
      |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
  |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
- |(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w{{0,9}}
-     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w{{0,9}}
-     |\b(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")}\w{{0,2}})
+ |(?P<code>(?<!`)(?P<ticks>`+)(?!`){_OPENS_CODE}[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w*
+     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w*
+     |\b(?:(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")})+\w{{0,2}})
  |(?P<point>{_RAISED.format("note")}|\[\^\w+\]|{_INVISIBLE})
  |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
  |(?P<link>!?\[)
@@ -118,15 +125,15 @@ def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator
 
 
 def after_mark(text: str, start: int, end: int) -> int:
-    """Where the sentence begins: behind the marks of a list item or heading, if there are any."""
-    found = _MARK.match(text, start, end)
+    """Where the sentence begins: behind the marks of a list item or heading, or attributes."""
+    found = _REST_OF_TAG.match(text, start, end) or _MARK.match(text, start, end)
     assert found is not None  # which may be empty
     return found.end()
 
 
 def is_layout(sentence: str) -> bool:
-    """Whether nothing is to be translated: no letter or digit, or the fence of a block of code."""
-    return _NO_WORD.fullmatch(sentence) is not None or _FENCE.fullmatch(sentence) is not None
+    """Whether nothing is to be translated: no letter or digit, a fence, the time of a subtitle."""
+    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _FENCE, _CUE))
 
 
 def sentence_spans(text: str) -> list[Span]:
