@@ -205,6 +205,16 @@ def test_kinds_of_values() -> None:
     assert "neither" in kind_of_values(counts(9) * 333.3)  # per 10,000, without the logarithm
 
 
+def test_the_logarithm_to_base_2_is_not_read_as_the_natural_one() -> None:
+    """As scater's logcounts are; the natural one may be of any total."""
+    rates = np.random.default_rng(1).lognormal(0, 2, 300)
+    found = np.random.default_rng(2).poisson(rates * 3, (20, 300)).astype(np.float64)
+    shares = found / found.sum(axis=1, keepdims=True)
+    for total in (2_000, 10_000):
+        assert kind_of_values(np.log1p(shares * total)) == "log"
+        assert "base 2" in kind_of_values(np.log2(shares * total + 1))
+
+
 def test_a_cell_without_a_label_is_read_and_only_training_refuses_it(tmp_path: Path) -> None:
     types = ["A" if number % 2 else None for number in range(20)]
     observed = table([f"c{n}" for n in range(20)], cell_type=types)
@@ -472,3 +482,15 @@ def test_a_map_of_cells_has_a_point_for_each_cell_in_the_colour_of_its_label(
     assert seen["n_neighbors"] == 10  # fewer than there are cells
     with pytest.raises(UserError, match="9 cells are too few"):
         draw_cells(predictor, iter(cells[:9]), tmp_path / "map.svg")
+
+
+def test_a_gene_that_the_model_does_not_know_is_not_said_to_have_no_effect() -> None:
+    """Cells without another gene that the model knows are left out."""
+    sizes = MotifConfig(7, 20, d_model=12, layers=1, h=2, d_ff=16, pad_id=0)
+    model = SequenceModel(ModelConfig("cells", sizes, "pooled", labels=("a", "b"))).eval()
+    vocabulary = Vocabulary.of_genes({"A": 1.0, "B": 2.0, "C": 1.5})
+    predictor = Predictor(Loaded((model,), vocabulary))
+    cells = [Record("x", "1", "A:2 NEW:5"), Record("x", "2", "A:2 B:1 NEW:5")]
+    with pytest.raises(UserError, match="the model does not know NEW"):
+        list(deletion_shifts(predictor, cells, "NEW"))
+    assert [shift.name for shift in deletion_shifts(predictor, cells, "A")] == ["2"]

@@ -1,13 +1,14 @@
 """Labels: their kind is what most of them look like, and every other one is named."""
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clearhead.biology import training
-from clearhead.biology.benchmark import Plan, benchmark
+from clearhead.biology.benchmark import Plan, Truth, _classical, benchmark
 from clearhead.biology.examples import (
     Encoder,
     fold_column,
@@ -18,6 +19,7 @@ from clearhead.biology.examples import (
 )
 from clearhead.biology.recipe import BiologyData
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.compare.sequence_baselines import baselines
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.training import session
@@ -76,6 +78,13 @@ def test_a_record_whose_mask_has_only_0_is_left_out(tmp_path: Path) -> None:
     parts = read_parts(BiologyData(train=str(path)), 1)
     assert len(parts.train) + len(parts.dev) == 20
     assert all("1" in (record.mask or "") for record in [*parts.train, *parts.dev])
+
+
+def test_a_label_at_masked_positions_alone_is_no_class(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x.csv", ["-" + "HE" * 5 + "-,011111111110"] * 40, "sequence,labels,mask"
+    )
+    assert read_parts(BiologyData(train=str(path)), 1).labels == ["E", "H"]
 
 
 def test_a_label_of_its_own_for_each_record_is_refused(tmp_path: Path) -> None:
@@ -199,3 +208,13 @@ def test_a_fold_without_which_one_class_is_left_is_named(tmp_path: Path) -> None
     (tmp_path / "x.csv").write_text("\n".join(["sequence,label,fold", *rows]), encoding="utf-8")
     with pytest.raises(UserError, match="without fold 0 one class is left"):
         benchmark(list(read_records(tmp_path / "x.csv")), {}, Plan(2), tmp_path / "runs")
+
+
+def test_boosting_learns_a_class_of_one_record_among_many() -> None:
+    """scikit-learn holds out a part of each class where there are more than 10,000 records."""
+    words = ["".join(word) for word in product("ACGT", repeat=7)][:11_300]
+    records = [Record("x", s, s, "odd" if n == 3 else "ab"[n % 2]) for n, s in enumerate(words)]
+    boosting = next(b for b in baselines("classes", records) if b.name == "gradient boosting")
+    few = boosting._replace(settings=[boosting.settings[0].set_params(max_iter=1)])
+    answer = _classical(few, Truth("classes", ["a", "b", "odd"]))
+    assert answer(records, records[:5], Path()).shape == (5, 3)

@@ -58,6 +58,14 @@ def test_families_are_clusters_and_stay_in_one_fold() -> None:
     assert np.bincount(folds).tolist() == [15, 15, 15]
 
 
+def test_equal_sequences_share_a_cluster() -> None:
+    """A later cluster may be nearer to the second copy; both join the first that is similar."""
+    sequences = [*families(30, 8), *families(30, 8)]
+    for similarity in (0.3, 0.5, 0.7):
+        first, second = np.split(clusters(sequences, similarity), 2)
+        assert (first == second).all()
+
+
 def test_too_few_clusters_are_one_line() -> None:
     with pytest.raises(UserError, match="1 clusters of similar sequences for 2 folds"):
         grouped(np.zeros(7, dtype=np.int64), 2, 1)

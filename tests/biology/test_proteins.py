@@ -24,7 +24,7 @@ from clearhead.data.contacts import read_contacts
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.models import EsmConfig
-from tests.biology.synthetic import write_numbers
+from tests.biology.synthetic import bases, write_numbers
 
 SEQUENCE = "MKTAYIAKQRW"
 
@@ -317,3 +317,23 @@ def test_a_record_without_a_residue_has_no_answer() -> None:
 def test_a_model_whose_head_was_never_trained_scores_no_substitution() -> None:
     with pytest.raises(UserError, match="not a masked language model"):
         masked_marginals(loaded(facts={"untrained_head": True}), SEQUENCE)
+
+
+def test_both_strands_predict_numbers_with_their_whole_spread(tmp_path: Path) -> None:
+    """Of 18 bases only some vary; on the other strand they are at other positions."""
+    rng, effect = random.Random(1), dict(zip("ACGT", (0, 1, 3, 7), strict=True))
+    rows = [f"{core}AC{core[0]}TTGACCATTAG" for core in (bases(4, rng) for _ in range(150))]
+    data = tmp_path / "train.csv"
+    lines = [f"{s},{sum(effect[base] for base in s[:4]) - 11}" for s in rows]
+    data.write_text("\n".join(["sequence,fitness", *lines]) + "\n", encoding="utf-8")
+    values: dict[str, Any] = {
+        "data": {"train": str(data), "domain": "dna", "answer": "number"},
+        "model": {"d_model": 12, "layers": 1, "h": 2, "d_ff": 16},
+        "augment": {"both_strands": True},
+        "run": {"steps": 2, "members": 1},
+    }
+    best = training.start(training.resolve(values), tmp_path / "run")
+    records = list(read_records(data))
+    found = [float(p.label) for p in Predictor.from_pretrained(best, "dna").predict(records)]
+    truth = [float(record.label or "") for record in records]
+    assert np.polyfit(truth, found, 1)[0] > 0.9

@@ -79,6 +79,14 @@ def test_numbers_are_learned_in_their_units(tmp_path: Path) -> None:
     assert "regression" in card and "classifier" not in card
 
 
+def test_pretraining_refuses_validation_data_that_it_would_not_read(tmp_path: Path) -> None:
+    genome = write_genome(tmp_path / "genome.fna", 4000)
+    wanted = values(genome, {"max_length": 40}, {"steps": 2}, task="biology-masked")
+    wanted["data"]["dev"] = str(genome)
+    with pytest.raises(UserError, match=r"data\.dev is not read in pre-training"):
+        training.start(training.resolve(wanted), tmp_path / "encoder")
+
+
 def test_members_are_averaged(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     predictor = trained(tmp_path / "run", values(data, run={"members": 2, "steps": 20}))
@@ -215,6 +223,18 @@ def test_both_strands_get_the_same_answer(tmp_path: Path) -> None:
     assert np.allclose(one, two)
 
 
+@pytest.mark.parametrize("kind", ["characters", "kmers"])
+def test_an_explanation_is_of_the_prediction_of_both_strands(tmp_path: Path, kind: str) -> None:
+    """Both strands have one prediction, so each base has the same effect on either."""
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    tokens = {"kind": kind, "k": 3}
+    wanted = values(data, augment={"both_strands": True}, tokens=tokens)
+    loaded = trained(tmp_path / "run", wanted).loaded
+    sequence = next(read_records(data)).sequence
+    one, two = (explain(loaded, s).effect for s in (sequence, reverse_complement(sequence)))
+    assert np.allclose(one, two[::-1]) and np.abs(one).max() > 0
+
+
 def test_a_stopped_run_continues_bit_by_bit(tmp_path: Path) -> None:
     data = write_promoters(tmp_path / "train.csv", 60)
     recipe = training.resolve(values(data, run={"steps": 12, "eval_every": 4, "save_every": 4}))
@@ -336,6 +356,15 @@ def test_a_fold_learns_what_the_whole_table_decides(tmp_path: Path) -> None:
     assert list(line.scores) == ["spearman"]
     (_, best) = (load_model(path) for path in sorted((tmp_path / "runs").rglob("run")))
     assert best.config.labels == ()
+
+
+def test_a_fold_of_one_length_tests_on_the_others(tmp_path: Path) -> None:
+    """One sequence is longer; in one of the two folds it is not among those of training."""
+    records = list(read_records(write_promoters(tmp_path / "all.csv", 40)))
+    records[7] = records[7]._replace(sequence=records[7].sequence + "A")
+    wanted = values(tmp_path / "unused", run={"steps": 2})
+    only = ("Transformer, from scratch",)
+    assert benchmark(records, wanted, Plan(2, only=only), tmp_path / "runs")
 
 
 def test_a_benchmark_leaves_an_earlier_one_as_it_is(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from clearhead.cli.main import run
 from tests.biology.synthetic import write_promoters
 
 Call = Callable[..., tuple[int, str, str]]
+AMINO = "ACDEFGHI"
 SMALL: dict[str, Any] = {"d_model": 16, "layers": 1, "h": 2, "d_ff": 24}
 
 
@@ -191,3 +193,20 @@ def test_help_speaks_of_the_data_of_its_domain(
     text = "".join(call(domain, verb, "--help")[1] for verb in verbs) + call(domain, "--help")[1]
     assert all(word in text for word in own)
     assert not any(word in text for word in (*others, "{forms}", "{record}", "{peer}"))
+
+
+def test_contacts_need_attention_between_all_positions(tmp_path: Path, call: Call) -> None:
+    """A model of numbers reads only the positions that varied in training."""
+    rows = [f"MKT{one}{other}GLWYV,{n}.5" for n, (one, other) in enumerate(product(AMINO, AMINO))]
+    (tmp_path / "x.csv").write_text("\n".join(["sequence,fitness", *rows]), encoding="utf-8")
+    values = {
+        "data": {"train": str(tmp_path / "x.csv"), "domain": "protein"},
+        "model": SMALL,
+        "run": {"steps": 2, "members": 1},
+    }
+    training.start(training.resolve(values), tmp_path / "run")
+    (tmp_path / "wild.fasta").write_text(">wild\nMKTACGLWYV\n", encoding="utf-8")
+    wanted = ["protein", "contacts", tmp_path / "run", tmp_path / "wild.fasta"]
+    code, _, err = call(*wanted, "-o", tmp_path / "map.svg")
+    assert code and "attention between 2 of 12 tokens" in err and err.count("\n") == 1
+    assert not (tmp_path / "map.svg").exists()

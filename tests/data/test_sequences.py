@@ -189,3 +189,14 @@ def test_r_data_without_its_package_is_one_line(
     monkeypatch.setitem(sys.modules, "rdata", None)
     with pytest.raises(UserError, match=r"needs rdata: pip install 'clearhead\[bio\]'"):
         list(read_records(tmp_path / "DNA.rda"))
+
+
+def test_a_column_that_is_learned_divides_no_data(tmp_path: Path) -> None:
+    """A protein's fold as the label; names of records are no label either."""
+    (tmp_path / "x.csv").write_text("sequence,fold\nMKT,barrel\n", encoding="utf-8")
+    named, bare = Columns(label="fold"), Columns(label="fold", split="fold")
+    (found,) = read_records(tmp_path / "x.csv", named)
+    assert (found.label, found.split) == ("barrel", None)
+    assert [r.split for r in read_records(tmp_path / "x.csv", bare)] == ["barrel"]
+    (tmp_path / "y.csv").write_text("id,sequence\n1234,MKT\n", encoding="utf-8")
+    assert [r.label for r in read_records(tmp_path / "y.csv")] == [None]

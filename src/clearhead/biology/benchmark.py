@@ -17,6 +17,7 @@ from clearhead.biology.examples import (
     fold_column,
     hold_out,
     kind_of_answer,
+    labels_of,
     numbers_of,
 )
 from clearhead.biology.predicting import Predictor
@@ -63,6 +64,9 @@ def benchmark(
     records = check_labels(records, answer)
     labels = [] if answer == "number" else classes_of(records, answer)
     folds = divide(records, answer, plan)
+    if len({len(record.sequence) for record in records}) > 1:
+        # A fold that has one length by chance would not read the others.
+        values = values | {"model": {"layout": "free"} | values.get("model", {})}
     if labels:
         _refuse_one_class(records, answer, folds)
     shared = duplicates(records, folds)
@@ -126,8 +130,8 @@ def _with(values: dict[str, Any], section: str, keys: dict[str, Any]) -> dict[st
 
 def _refuse_one_class(records: Sequence[Record], answer: str, folds: Any) -> None:
     for fold in range(int(folds.max()) + 1):
-        labels = [r.label or "" for r, own in zip(records, folds, strict=True) if own != fold]
-        if len({*"".join(labels)} if answer == "positions" else {*labels}) < 2:
+        others = (record for record, own in zip(records, folds, strict=True) if own != fold)
+        if len({label for record in others for label in labels_of(record, answer)}) < 2:
             raise UserError(
                 f"without fold {fold} one class is left to learn from; give other folds "
                 "(--split-column), or a lower --similarity"
@@ -152,11 +156,18 @@ class Truth(NamedTuple):
 
 def _classical(baseline: Baseline, truth: Truth) -> Answer:
     def answer(train: list[Record], test: list[Record], directory: Path) -> Floats:
+        from sklearn.base import clone
+
         aligned = len({len(record.sequence) for record in (*train, *test)}) == 1
         read = features_for(train, truth.answer, aligned)[baseline.features]
         parts = hold_out(train, 0.1, 1, by_label=truth.answer == "classes")
         fit, held = ((read(part), truth.of(part)) for part in parts)
-        best = max(baseline.settings, key=lambda model: model.fit(*fit).score(*held))
+        settings = [clone(model) for model in baseline.settings]
+        counts = [np.bincount(truth.of(part)) for part in (parts[0], train) if truth.labels]
+        for model in settings if any(1 in count for count in counts) else ():
+            if "early_stopping" in model.get_params():  # it would hold out a part of each class
+                model.set_params(early_stopping=False)
+        best = max(settings, key=lambda model: model.fit(*fit).score(*held))
         model, asked = best.fit(read(train), truth.of(train)), read(test)
         if not truth.labels:
             return np.asarray(model.predict(asked))[:, None]

@@ -9,11 +9,12 @@ import torch
 
 from clearhead.biology.domains import DOMAINS
 from clearhead.biology.encoder import ConvolutionConfig, MotifConfig
-from clearhead.biology.examples import Parts
+from clearhead.biology.examples import Parts, both_strands
 from clearhead.biology.model import HeadName, ModelConfig, SequenceModel, load_for
 from clearhead.biology.recipe import BiologyModel, BiologyRecipe, PretrainingRecipe
 from clearhead.biology.scale import scale_of
 from clearhead.biology.vocabulary import Vocabulary
+from clearhead.data.sequences import Record
 from clearhead.errors import UserError
 
 
@@ -59,7 +60,10 @@ def new_model(recipe: BiologyRecipe, parts: Parts, vocabulary: Vocabulary) -> Se
     pretrained = load_for(m.path, recipe.data.domain) if m.path else None
     aligned = m.layout == "aligned"
     length = len(vocabulary.encode(parts.train[0].sequence)) if aligned else 0
-    columns = varying(parts, vocabulary) if m.linear == "positions" and aligned else ()
+    columns: tuple[int, ...] = ()
+    if m.linear == "positions" and aligned:
+        strands = recipe.augment.both_strands
+        columns = varying(both_strands(parts.train) if strands else parts.train, vocabulary)
     sizes: Any = _sizes(m, len(columns) or length or m.max_length, vocabulary)
     if pretrained:
         sizes = pretrained.config.encoder
@@ -126,7 +130,7 @@ def _head(parts: Parts, aligned: bool) -> HeadName:
     return "aligned" if aligned else "pooled"
 
 
-def varying(parts: Parts, vocabulary: Vocabulary) -> tuple[int, ...]:
+def varying(records: Iterable[Record], vocabulary: Vocabulary) -> tuple[int, ...]:
     """The token positions that differ between training sequences of one length."""
-    ids = np.array([vocabulary.encode(record.sequence) for record in parts.train])
+    ids = np.array([vocabulary.encode(record.sequence) for record in records])
     return tuple(np.flatnonzero((ids != ids[0]).any(axis=0)).tolist())

@@ -73,13 +73,18 @@ def deletion_shifts(
     """The shift of every cell that expresses the gene, beside others; the rest are left out.
 
     Raises:
-        UserError: no cell does.
+        UserError: no cell does, or the model does not know the gene.
     """
-    found = False
+    found, known = False, predictor.loaded.vocabulary.ids
     for record in records:
         genes = [part.rpartition(":")[0] for part in record.sequence.split()]
-        if gene not in genes or len(genes) == 1:
+        if gene not in genes or not any(name in known for name in genes if name != gene):
             continue
+        if gene not in known:
+            raise UserError(
+                f"the model does not know {gene}, so it never reads it; give a gene that its "
+                "training data has"
+            )
         found = True
         changed = record._replace(sequence=without(record.sequence, gene))
         (_, before), (_, after) = predictor.vectors([record, changed])

@@ -156,11 +156,19 @@ def classes_of(records: Iterable[Record], answer: Answer) -> list[str]:
     Raises:
         UserError: fewer than two occur.
     """
-    every = (r.label or "" for r in records)
-    names = set(chain.from_iterable(every)) if answer == "positions" else set(every)
+    names = set(chain.from_iterable(labels_of(record, answer) for record in records))
     if len(names) < 2:
         raise UserError(f"the only label is {', '.join(names)}; give data with two or more classes")
     return sorted(names)
+
+
+def labels_of(record: Record, answer: str) -> Sequence[str]:
+    """The label of a record, or those of its positions that count."""
+    label = record.label or ""
+    if answer != "positions":
+        return [label]
+    mask = record.mask or "1" * len(label)
+    return [one for one, counts in zip(label, mask, strict=False) if counts == "1"]
 
 
 def hold_out(

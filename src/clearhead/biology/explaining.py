@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from clearhead.biology.answering import scores_of, states_of
+from clearhead.biology.dna import reverse_complement
 from clearhead.biology.model import Loaded, SequenceModel
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.decoding.forced import recording_attention
@@ -72,7 +73,16 @@ def explain(loaded: Loaded, sequence: str) -> Explanation:
     for model in loaded.models:
         received = attention_of(model, ids).mean(axis=(0, 1, 2))
         attention[read] += (received / np.bincount(states))[states] / len(loaded.models)
-    effect = _occlusion(loaded, ids, inner)
+    chances = _occlusion(loaded, ids, inner)
+    if config.strands:
+        other, cut = vocabulary.encode(reverse_complement(sequence)), vocabulary.cut
+        turned = _occlusion(loaded, other, slice(before, len(other) - after))
+        # Learned tokens, and k-mers with a step, are cut elsewhere there: none of them is hidden.
+        alike = cut.kind != "bpe" and cut.step == 1
+        hidden = turned[:0:-1] if alike else turned[:1]
+        chances = np.vstack([chances[:1] + turned[:1], chances[1:] + hidden]) / 2
+    answer = int(chances[0].argmax())
+    effect = chances[0, answer] - chances[1:, answer]
     return Explanation(pieces[: len(effect)], effect, attention[inner])
 
 
@@ -84,9 +94,8 @@ def strongest(explanation: Explanation, count: int) -> Explanation:
 
 
 def _occlusion(loaded: Loaded, ids: list[int], inner: slice) -> Floats:
-    """How much the calibrated probability of the answer falls, for each hidden token."""
+    """Calibrated probabilities, with no token hidden and with each: (1 + tokens, classes)."""
     rows = [ids, *(loaded.vocabulary.masked(ids, t) for t in range(*inner.indices(len(ids))))]
     every = [probabilities(np.array(scores_of(m, rows)), loaded.temperature) for m in loaded.models]
     chances: Floats = np.mean(every, axis=0)
-    answer = int(chances[0].argmax())
-    return chances[0, answer] - chances[1:, answer]
+    return chances

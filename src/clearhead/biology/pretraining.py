@@ -66,6 +66,11 @@ class MaskedSequences:
     def __init__(
         self, recipe: PretrainingRecipe, run: RunDirectory, settings: DeviceSettings
     ) -> None:
+        if recipe.data.dev:
+            raise UserError(
+                "data.dev is not read in pre-training, which holds windows of data.train out for "
+                "validation; remove it"
+            )
         self.recipe = recipe
         self.vocabulary = self._vocabulary(run)
         self.model = unlabelled_model(recipe, self.vocabulary)

@@ -2,7 +2,6 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from clearhead.biology.examples import (
     Parts,
     both_strands,
     is_split_off,
+    labels_of,
     numbers_of,
     read_parts,
 )
@@ -196,9 +196,6 @@ class LabelledSequences:
         labels = self.parts.labels
         if not self.recipe.optimizer.balanced or not labels:
             return torch.ones(max(1, len(labels)))
-        every = Counter(chain.from_iterable(self._labels_of(r) for r in self.parts.train))
+        answer, train = self.parts.answer, self.parts.train
+        every = Counter(chain.from_iterable(labels_of(record, answer) for record in train))
         return torch.tensor([every.total() / len(labels) / (every[label] or 1) for label in labels])
-
-    def _labels_of(self, record: Record) -> Iterable[str]:
-        label = record.label or ""
-        return label if self.parts.answer == "positions" else [label]

@@ -65,7 +65,13 @@ def contacts(
     before, after = predictor.loaded.vocabulary.edges
     inner = slice(before, len(ids) - after)
     truth = None if structure is None else read_contacts(structure, inner.stop - inner.start)
-    draw_contacts(contacts(attention_of(predictor.loaded.models[0], ids), inner), truth, picture)
+    attention = attention_of(predictor.loaded.models[0], ids)
+    if (seen := attention.shape[-1]) != len(ids):
+        raise UserError(
+            f"{model} has attention between {seen} of {len(ids)} tokens only (those that varied in "
+            "training, or pooled ones); give ESM-2 or a run of bio protein pretrain"
+        )
+    draw_contacts(contacts(attention, inner), truth, picture)
 
 
 def delete(

@@ -76,9 +76,9 @@ def clusters(sequences: Sequence[str], similarity: float) -> Ints:
         for word in words[number]:
             for cluster in homes.get(word, ()):
                 shared[cluster] = shared.get(cluster, 0) + 1
-        best = max(shared, key=lambda c: (shared[c], -c), default=-1)
-        if best >= 0 and shared[best] >= similarity * len(words[number]):
-            found[number] = best
+        similar = [c for c, n in shared.items() if n >= similarity * len(words[number])]
+        if similar:
+            found[number] = min(similar)
             continue
         found[number] = count
         for word in words[number]:

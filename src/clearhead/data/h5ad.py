@@ -64,7 +64,7 @@ def read_cells(path: str | Path, label: str = "", split: str = "") -> Iterator[R
     """
     data = _open(path)
     labels = _texts(data, label, LABELS, path)
-    parts = _texts(data, split, USUAL["split"], path)
+    parts = _texts(data, split, [name for name in USUAL["split"] if name != label.lower()], path)
     matrix, genes, is_log = _matrix(data, path)
     has_id = np.array([gene is not None for gene in genes], dtype=bool)
     names = checked_genes([gene for gene in genes if gene is not None], path)
@@ -198,7 +198,16 @@ def kind_of_values(values: Floats) -> str:
         multiples = row / row[row > 0].min()
         if np.abs(multiples - np.round(multiples)).max() > 0.01 * multiples.max():
             return "neither whole numbers nor their logarithm per 10,000"
+    if _multiples(np.exp2(values) - 1) and not _multiples(np.expm1(values)):
+        return "the logarithm to base 2, expected the natural one"
     return "log"
+
+
+def _multiples(values: Floats) -> bool:
+    """Whether most cells have whole multiples of their smallest value."""
+    rows = (row[row > 0] / row[row > 0].min() for row in filter(np.any, values))
+    errors = [np.abs(row / np.round(row) - 1).max() for row in rows]
+    return bool(np.median(errors or [0.0]) < 0.01)
 
 
 def _dense(row: Any) -> Floats:

@@ -147,10 +147,12 @@ def _from_table(path: str | Path, columns: Columns) -> Iterator[Record]:
             "--sequence-column NAME, or begin the file with column names such as sequence,label"
         )
     label = _column(first, "label", columns.label)
-    if label is None and len(first.values) == 2:
-        label = next(name for name in first.values if name != sequence)
     name, mask = _column(first, "name", ""), _column(first, "mask", "")
     split = _column(first, "split", columns.split)
+    if label is None and len(first.values) == 2:
+        label = next((key for key in first.values if key not in (sequence, name, split)), None)
+    if split == label and not columns.split:  # such as a protein's fold, which is to be learned
+        split = None
     for number, row in enumerate(chain([first], rows), start=1):
         yield Record(
             row.place,
