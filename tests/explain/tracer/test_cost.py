@@ -95,6 +95,26 @@ def test_other_arithmetic_counts_one_for_each_element(name: str) -> None:
     assert trace(module, x).root.elementwise == expected
 
 
+@pytest.mark.parametrize(
+    ("cell", "layer"),
+    [(nn.LSTMCell, nn.LSTM), (nn.GRUCell, nn.GRU), (nn.RNNCell, nn.RNN)],
+)
+def test_a_recurrent_cell_costs_what_its_layer_costs_in_one_step(
+    cell: type[nn.Module], layer: type[nn.Module]
+) -> None:
+    one, step = trace(cell(6, 8), torch.randn(3, 6)).root, trace(layer(6, 8), torch.randn(1, 3, 6))
+    assert one.products > 0
+    assert (one.products, one.elementwise) == (step.root.products, step.root.elementwise)
+
+
+def test_torchs_rms_norm_costs_what_its_formula_costs() -> None:
+    norm = nn.RMSNorm(12, eps=1e-6)
+    written = trace(
+        lambda x: x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * norm.weight, x
+    )
+    assert trace(norm, x).root.flops == written.root.flops > 0
+
+
 @pytest.mark.parametrize(("training", "each"), [(True, 7), (False, 4)])
 def test_a_batch_norm_counts_its_statistics_in_training_only(training: bool, each: int) -> None:
     """Mean, subtraction, squares, their mean, division, gain, bias; + eps and √ for a channel."""
@@ -131,6 +151,15 @@ def test_parameters_are_counted_once_and_in_their_blocks() -> None:
     assert found.find("decoder").parameters == count_parameters(network.decoder)
     norm = found.find("encoder.norm")
     assert sum(row.parameters for row in norm.children) == norm.parameters == 24
+
+
+def test_a_function_has_the_parameters_of_the_modules_that_it_runs() -> None:
+    network, (src, tgt, src_mask, _) = model().eval(), batch()
+    encoded = trace(network.encode, src, src_mask).root
+    parts = network.src_embed, network.encoder
+    assert encoded.parameters == sum(map(count_parameters, parts))
+    twice = trace(lambda x: network(x, tgt, None, None) + network(x, tgt, None, None), src).root
+    assert twice.parameters == count_parameters(network)
 
 
 def test_the_costs_of_a_block_are_the_sums_over_its_rows() -> None:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 import torch
 from rich.console import Console
+from torch import Tensor, nn
 
 from clearhead.explain import Trace, trace
 from clearhead.explain.tracer.rows import Row, lines, summary
@@ -69,6 +70,26 @@ def test_blocks_collapse_and_equal_layers_are_shown_once(found: Trace) -> None:
     assert "layers.0 … 2 · 3 × DecoderBlock, each" in page
     assert Balanced(page).details > 50
     assert page.count(" open>") == 1, "only the outermost block is open"
+
+
+class ThreeNames(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.toqueries, self.tokeys, self.tovalues = (nn.Linear(6, 6) for _ in range(3))
+        self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        queries, keys, values = self.toqueries(x), self.tokeys(x), self.tovalues(x)
+        x = queries + keys + values
+        for layer in reversed(self.layers):
+            x = layer(x)
+        return x
+
+
+def test_only_modules_with_consecutive_numbers_are_shown_as_one() -> None:
+    titles = [line.title for line in lines(trace(ThreeNames(), torch.randn(2, 5, 6)).root)]
+    shown = [title.partition(":")[0] for title in titles if "linear map" in title]
+    assert shown == ["toqueries", "tokeys", "tovalues", "layers.2", "layers.1", "layers.0"]
 
 
 def test_what_a_user_wrote_cannot_break_the_page() -> None:

@@ -1,5 +1,6 @@
 """Every traced operation gives the same result and propagates the right names."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,25 @@ class Cached(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         grown = torch.cat([x[:, :7], x[:, :1]], dim=1)
         return x.chunk(2, dim=1)[0], grown, *x.topk(8)
+
+
+class Adds(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + x.neg()
+
+
+@pytest.mark.parametrize(
+    ("name", "positional"),
+    [
+        ("pos", True), ("src_pos", True), ("positional_encoding", True), ("position_ffn", False),
+        ("pos_ffn", False), ("positionwise_feed_forward", False), ("post_norm", False),
+    ],
+)  # fmt: skip
+def test_only_a_module_for_positions_adds_a_positional_encoding(
+    name: str, positional: bool
+) -> None:
+    found = trace(nn.Sequential(OrderedDict({name: Adds()})), torch.randn(BATCH, SEQ, WIDTH))
+    assert found.rows()[-1].what == ("add positional encoding" if positional else "add")
 
 
 def test_a_length_that_equals_the_number_of_heads_is_not_called_h() -> None:

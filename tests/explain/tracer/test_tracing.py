@@ -63,6 +63,31 @@ def test_equal_sizes_do_not_confuse_names() -> None:
     assert not [row for row in found.rows() if row.doubts]
 
 
+class SplitsAsNanoGpt(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_head, self.n_embd = 4, 16
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, length, width = x.size()
+        k = x.view(batch, length, self.n_head, width // self.n_head).transpose(1, 2)
+        q = x.view(batch, length, self.n_head, -1).transpose(1, 2)
+        return q @ k.transpose(-2, -1) / k.size(-1) ** 0.5
+
+
+def test_a_part_without_a_name_is_not_called_h_where_the_code_names_h() -> None:
+    found = trace(SplitsAsNanoGpt(), torch.randn(2, 7, 16))
+    outputs = {row.what: row.output for row in found.rows()}
+    assert outputs["split heads: d_model → h·d_k"] == "(batch, seq_len, h, d_k)"
+    assert outputs["QKᵀ"] == outputs["scale ÷ 2"] == "(batch, h, seq_len, seq_len)"
+
+
+def test_scores_are_divided_by_the_root_of_d_k_also_where_it_equals_h() -> None:
+    x = torch.randn(2, 7, 16)
+    done = [row.what for row in trace(MultiHeadAttentionBlock(16, 4, 0.0), x, x, x).rows()]
+    assert "scale ÷ 2 = √d_k" in done
+
+
 def test_every_axis_of_a_transformer_has_its_name() -> None:
     alphabet = {
         "batch", "src_len", "tgt_len", "max_seq_len", "d_model", "h", "d_k", "d_ff", "vocab", "1",
@@ -164,6 +189,24 @@ def test_modules_of_torch_are_traced() -> None:
         *["(layers, batch, hidden)"] * 2,
     ]
     assert trace(nn.Conv1d(12, 6, 3), x.mT).root.outputs[0][1].label == "out_channels"
+
+
+def test_the_layers_of_torch_have_the_batch_at_axis_1_by_default() -> None:
+    x, memory = torch.randn(SRC, BATCH, 12), torch.randn(TGT, BATCH, 12)
+    layer = nn.TransformerEncoderLayer(12, 3, 20)
+    for module in (layer, nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)):
+        assert trace(module.eval(), x).root.arrow() == (
+            "(src_len, batch, d_model) → (src_len, batch, d_model)"
+        )
+    decoder = trace(nn.TransformerDecoderLayer(12, 3, 20).eval(), x, memory)
+    assert decoder.root.arrow().startswith("(tgt_len, batch, d_model), (src_len, batch, d_model)")
+    assert not [doubt for row in decoder.rows() for doubt in row.doubts]
+
+
+def test_an_image_has_channels_and_no_heads() -> None:
+    found = trace(nn.Sequential(nn.Conv2d(3, 16, 4, 4), nn.Flatten(2)), torch.randn(2, 3, 8, 12))
+    assert found.root.arrow().startswith("(batch, in_channels, height, width) → ")
+    assert not [doubt for row in found.rows() for doubt in row.doubts]
 
 
 def test_the_attention_of_torch_shows_its_operations() -> None:

@@ -79,6 +79,11 @@ def test_chosen_layers_and_heads_keep_their_indices() -> None:
     assert (start["view"], start["layer"], start["heads"]) == ("flow", 1, [1])
 
 
+def test_layers_and_heads_chosen_from_the_end_have_their_own_numbers() -> None:
+    (one,) = model_view(attention(4, 4), SOURCE, include_layers=[-1], include_heads=[-2]).view.maps
+    assert (one.layers, one.heads) == ((LAYERS - 1,), (HEADS - 2,))
+
+
 def test_two_sentences_are_shown_in_four_blocks_as_well() -> None:
     weights = attention(4, 4)
     maps = head_view(weights, SOURCE, sentence_b_start=3).view.maps

@@ -308,6 +308,27 @@ def test_the_view_fills_its_width_and_nothing_is_cut_without_a_sign(
     assert hidden == {"flow": 1, "map": 2, "model": 4}[shown], "controls without effect are hidden"
 
 
+def test_the_legend_of_a_long_text_has_the_colours_of_its_cells(
+    browser: Any, tmp_path: Path
+) -> None:
+    path, tokens = tmp_path / "view.html", [f"w{i}" for i in range(80)]
+    weights = torch.rand(1, 1, 80, 80)
+    weights[..., 0, :2] = torch.tensor([2.0, 1.0])  # the second is half of the largest
+    shown = AttentionMap.of("self", [weights / 160], tokens, tokens)
+    AttentionView([shown], "Paris → London → Rome", Start(view="map")).save(path)
+    colours = """() => {
+      const { ground, cell } = attentionView.views.map, ratio = ground.width / ground.clientWidth;
+      const at = [1.5 * cell * ratio, 0.5 * cell * ratio, 1, 1];
+      const pixel = ground.getContext("2d").getImageData(...at).data.slice(0, 3);
+      const stops = document.querySelector(".ch-scale").style.background.match(/rgb\\([^)]*\\)/g);
+      return [[...pixel], stops[(stops.length - 1) / 2].match(/\\d+/g).map(Number)];
+    }"""
+    with Visit(browser, path) as visit:
+        cell, legend = visit.page.evaluate(colours)
+        assert cell == pytest.approx(legend, abs=3)
+        assert visit.page.inner_text(".ch-title") == "Paris → London → Rome"
+
+
 def test_what_is_shown_is_kept_in_the_address(browser: Any, page: Path) -> None:
     with Visit(browser, page) as visit:
         visit.page.click("button[name=map]")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.explain.attention import AttentionMap
+from clearhead.explain.view import payload as payloads
 from clearhead.explain.view.payload import LEVELS, encode, error_bound, pack
 
 SHAPE = (2, 5, 7)
@@ -61,6 +62,18 @@ def test_fewer_levels_where_the_budget_needs_it() -> None:
     again = np.stack([decode(zlib.decompress(b), weights.shape[1:], tight.levels) for b in packed])
     allowed = error_bound(tight.levels) * weights.max(-1, keepdims=True) + 2e-5
     assert (np.abs(again - weights) <= allowed).all()
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_the_page_promises_no_more_than_the_error_bound(
+    levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payloads, "pack", lambda maps: payloads.Packed(levels, [[]]))
+    maps = [map_of(softmax_rows(1, 1.0)[None])]
+    shown = payloads.payload(maps, "", payloads.Start(), "light", ())
+    percent = shown["exactness"].split()[4]
+    assert "e" not in percent
+    assert 100 * error_bound(levels) <= float(percent) < 100 * error_bound(levels) + 0.1001
 
 
 def test_the_fewest_levels_ignore_the_budget() -> None:

@@ -19,16 +19,23 @@ Tensors = Sequence[Tensor]
 Count = Callable[[Tensors, Tensor], int]
 
 _INNER = {"matmul", "rmatmul", "bmm", "mm", "mv", "dot", "linear", "inner"}
-_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+_RECURRENT = {
+    "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell",
+    "rnn_relu_cell",
+}  # fmt: skip
 _EACH = dict.fromkeys(
     (
         "add", "sub", "subtract", "rsub", "mul", "multiply", "rmul", "div", "rdiv", "divide",
         "true_divide", "floordiv", "pow", "rpow", "neg", "abs", "square", "sqrt", "rsqrt", "exp",
         "log", "sin", "cos", "tanh", "sigmoid", "relu", "erf", "reciprocal", "maximum", "minimum",
         "clamp_min", "clamp_max", "cumsum", "remainder", "outer", "leaky_relu", "log1p", "expm1",
+        "exp2", "log2", "log10", "prelu",
     ),
     1,
-) | {"gelu": 5, "silu": 2, "clamp": 2, "softplus": 3, "elu": 2, "dropout": 2}  # fmt: skip
+) | {
+    "gelu": 5, "silu": 2, "clamp": 2, "softplus": 3, "elu": 2, "dropout": 2, "glu": 2, "relu6": 2,
+    "mish": 5, "hardswish": 5,
+}  # fmt: skip
 # Operations for each input element, and for each output element.
 _REDUCED = {
     "sum": (1, -1), "mean": (1, 0), "prod": (1, -1), "max": (1, -1), "amax": (1, -1),
@@ -111,6 +118,12 @@ def _layer_norm(ins: Tensors, out: Tensor) -> int:
     return (5 + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
 
 
+def _rms_norm(ins: Tensors, out: Tensor) -> int:
+    """Squares, their mean, product: n each; + eps and 1/√; gain n."""
+    features = math.prod(ins[1].shape) if len(ins) > 1 else out.shape[-1]
+    return (3 + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
+
+
 def _bias(ins: Tensors, out: Tensor) -> int:
     return out.numel() if len(ins) > 2 else 0
 
@@ -142,6 +155,8 @@ _COUNTS: dict[str, Count] = {
     "baddbmm": lambda ins, out: out.numel(), "scaled_dot_product_attention": _fused_attention,
     "conv1d": _bias, "conv2d": _bias, "conv3d": _bias, "lstm": _recurrent(4, 13),
     "gru": _recurrent(3, 11), "rnn_tanh": _recurrent(1, 2), "rnn_relu": _recurrent(1, 2),
+    "lstm_cell": _recurrent(4, 13), "gru_cell": _recurrent(3, 11), "rms_norm": _rms_norm,
+    "rnn_tanh_cell": _recurrent(1, 2), "rnn_relu_cell": _recurrent(1, 2),
 }  # fmt: skip
 
 

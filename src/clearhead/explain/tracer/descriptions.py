@@ -17,6 +17,8 @@ _ROLES = {
     "w_?v|v_proj|value|to_v|v": "project V",
     "w_?o|o_proj|out_proj|to_out|o|fc_out": "output projection",
 }
+# The name of a module for positions; `pos_ffn` and `post_norm` are none.
+_POSITIONS = re.compile(r"pos(?!t|.*(wise|ffn|feed))", re.IGNORECASE)
 _FIXED = {
     "masked_fill": "mask", "relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "sub": "subtract",
     "pow": "power", "neg": "negate", "sqrt": "square root", "exp": "exponential",
@@ -99,7 +101,7 @@ def _add(call: Call, ins: Ins, outs: Outs) -> str:
     if len(ins) == 1:
         return "add a constant"
     identifiers = set(re.findall(r"[A-Za-z_]+", ins[1].label))
-    if "pos" in call.path.lower().rpartition(".")[2] or "pe" in identifiers:
+    if _POSITIONS.search(call.path.rpartition(".")[2]) or "pe" in identifiers:
         return "add positional encoding"
     if len(ins[0].shape) == len(ins[1].shape) > 2 and not ins[1].shape[-1].broadcasts:
         return "residual connection" if "residual" in call.path else "add"
@@ -118,7 +120,8 @@ def _by_constant(symbol: str) -> Describe:
 
 def _root(call: Call, shape: Shape, number: float) -> str:
     """` = √d_k` if the number is the square root of the size of an axis."""
-    widths = {axis.label: axis.size for axis in shape if axis.label not in LENGTHS | {"batch"}}
+    others = LENGTHS | {"batch", "h"}  # h may equal d_k, and is never meant
+    widths = {axis.label: axis.size for axis in shape if axis.label not in others}
     widths |= {"d_k": call.sizes.value("d_k") or 0}
     for name, size in widths.items():
         if size > 1 and abs(number**2 - size) < 1e-6 * size:

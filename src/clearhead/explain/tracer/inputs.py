@@ -17,6 +17,10 @@ from clearhead.explain.tracer.model_axes import ModelSizes
 
 _SOURCE = re.compile(r"^(src|source|enc|memory|context)", re.IGNORECASE)
 _TARGET = re.compile(r"^(tgt|trg|target|dec)", re.IGNORECASE)
+_STACKS = (
+    nn.TransformerEncoder, nn.TransformerDecoder,
+    nn.TransformerEncoderLayer, nn.TransformerDecoderLayer,
+)  # fmt: skip
 _KEYS = re.compile(r"^(k|v|keys?|values?)$", re.IGNORECASE)
 
 
@@ -40,6 +44,14 @@ def name_inputs(
         (value, _as_given(word, value, axes[word]) if word in axes else namer.name(word, value))
         for word, value in tensors.items()
     ]
+
+
+def _batch_first(module: Callable[..., Any]) -> bool:
+    """Whether the batch is axis 0; in torch's stacks and layers their attention says so."""
+    if not isinstance(module, _STACKS):
+        return bool(getattr(module, "batch_first", True))
+    inner = (part for part in module.modules() if isinstance(part, nn.MultiheadAttention))
+    return all(part.batch_first for part in inner)
 
 
 def _arguments(module: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
@@ -68,13 +80,14 @@ class _Namer:
         self, module: Callable[..., Any], tensors: dict[str, Tensor], sizes: ModelSizes
     ) -> None:
         self.tensors, self.sizes = tensors, sizes
-        self.batch_first = getattr(module, "batch_first", True)
+        self.batch_first = _batch_first(module)
         words = list(tensors)
         self.two_sequences = any(map(_TARGET.match, words)) or (
             any(map(_SOURCE.match, words)) and not all("mask" in w for w in words[1:])
         )
         self.has_source = any(map(_SOURCE.match, words))
-        lengths = {t.shape[-2] for w, t in tensors.items() if t.dim() > 2 and "mask" not in w}
+        axis = -2 if self.batch_first else 0
+        lengths = {t.shape[axis] for w, t in tensors.items() if t.dim() > 2 and "mask" not in w}
         self.lengths_differ = len(lengths) > 1
 
     def name(self, word: str, tensor: Tensor) -> Shape:
@@ -106,7 +119,8 @@ class _Namer:
         if word.startswith(("logit", "log_prob")):
             width = "vocab"
         if len(shape) == 4:
-            return ["batch", "h", length, "d_k"]
+            image = ["batch", "in_channels", "height", "width"]
+            return image if self._has_channels(shape[1]) else ["batch", "h", length, "d_k"]
         if len(shape) == 3 and not self.sizes.name("", shape[2])[0]:
             middle, _ = self.sizes.name("", shape[1])
             if middle in ("d_model", "in_channels"):
@@ -115,6 +129,11 @@ class _Namer:
             return ["batch", length, width] if self.batch_first else [length, "batch", width]
         sentence = len(shape) == 2 and width == "d_model" and not self._is_a_batch(shape[0])
         return ([length, width] if sentence else ["batch", width])[: len(shape)]
+
+    def _has_channels(self, size: int) -> bool:
+        """True if the model reads images with so many channels."""
+        modules = self.sizes.modules.values()
+        return any(isinstance(m, nn.Conv2d) and m.in_channels == size for m in modules)
 
     def _is_a_batch(self, size: int) -> bool:
         """True if an argument with sequences has this batch size: a vector for each sequence."""

@@ -64,6 +64,7 @@ class Recorder(TorchFunctionMode):
         self.last_shape_read: Shape | None = None
         self.rows: list[tuple[Row, Call]] = []
         self.counted: set[int] = set()  # parameters that a row has counted
+        self.learned: dict[int, int] = {}  # elements of each parameter that was seen
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -186,6 +187,7 @@ class Recorder(TorchFunctionMode):
     def _uncounted(self, tensors: Any) -> int:
         """Elements of the parameters that no row has counted yet, each parameter once."""
         found = {id(tensor): tensor.numel() for tensor in tensors}
+        self.learned |= found
         return sum(count for key, count in found.items() if key not in self.counted)
 
 

@@ -95,11 +95,19 @@ def group_equal(rows: list[Row]) -> list[tuple[Row, int]]:
     """Consecutive equal modules as one row with their number, such as six equal layers."""
     groups: list[tuple[Row, int]] = []
     for row in rows:
-        if groups and row.kind and groups[-1][0].signature() == row.signature():
-            groups[-1] = (groups[-1][0], groups[-1][1] + 1)
+        first, times = groups[-1] if groups else (row, 0)
+        follows = row.kind and times and row.path == _next_path(first, times)
+        if follows and first.signature() == row.signature():
+            groups[-1] = (first, times + 1)
         else:
             groups.append((row, 1))
     return groups
+
+
+def _next_path(first: Row, times: int) -> str:
+    """`layers.3` after three from `layers.0`; after a path without an index, the path itself."""
+    parent, dot, name = first.path.rpartition(".")
+    return f"{parent}{dot}{int(name) + times}" if name.isdigit() else first.path
 
 
 def prune_unused(row: Row, wanted: set[int]) -> None:
@@ -155,9 +163,9 @@ class Line:
         row = self.row
         name = row.path.rpartition(".")[2]
         if self.times > 1:
-            first = int(name) if name.isdigit() else 0
-            parent = row.path.rpartition(".")[0].rpartition(".")[2]
-            return f"{parent}.{first} … {first + self.times - 1} · {self.times} × {row.kind}, each"
+            if name.isdigit():
+                name = ".".join(row.path.split(".")[-2:]) + f" … {int(name) + self.times - 1}"
+            return f"{name} · {self.times} × {row.kind}, each"
         if name.isdigit():
             name = ".".join(row.path.split(".")[-2:])
         if row.kind and not row.children:

@@ -112,6 +112,8 @@ def _finished(
     recorder: Recorder, root: Row, output: Any, mistake: Mistake | None, module: Callable[..., Any]
 ) -> Trace:
     """The tree of rows: described, pruned, and with its costs added up."""
+    if not isinstance(module, nn.Module):  # a function has the parameters of what it runs
+        root.parameters = sum(recorder.learned.values())
     results = recorder.axes.serials_of(tensors_in(output))
     if not root.outputs:
         root.outputs = [recorder.axes.shape_of(tensor) for tensor in tensors_in(output)]

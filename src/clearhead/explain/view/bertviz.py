@@ -115,13 +115,10 @@ class BertvizView:
         return [prettified(token) if self.prettify_tokens else token for token in tokens]
 
     def _chosen(self, whole: AttentionMap) -> AttentionMap:
-        layers = whole.layers if self.include_layers is None else tuple(self.include_layers)
-        heads = whole.heads if self.include_heads is None else tuple(self.include_heads)
+        layers = _existing("layer", self.include_layers, whole.layers)
+        heads = _existing("head", self.include_heads, whole.heads)
         if not layers or not heads:
             raise UserError("include_layers or include_heads is empty; give at least one index")
-        for layer in layers:
-            for head in heads:
-                whole.head(layer, head)  # raises if it does not exist
         weights = whole.weights[list(layers)][:, list(heads)]
         return replace(whole, weights=weights, layers=layers, heads=heads)
 
@@ -228,6 +225,11 @@ def _not_padding(tokens: Tokens) -> slice:
     while start < stop - 1 and tokens[start] in PADDING_TOKENS:
         start += 1
     return slice(start if start > 1 else 0, stop)
+
+
+def _existing(what: str, chosen: Sequence[int] | None, every: tuple[int, ...]) -> tuple[int, ...]:
+    """The chosen indices, counted from 0 also where they were given from the end."""
+    return every if chosen is None else tuple(index_of(what, index, every) for index in chosen)
 
 
 def _cut(shown: AttentionMap, queries: slice, keys: slice) -> AttentionMap:

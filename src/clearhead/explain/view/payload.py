@@ -11,6 +11,7 @@ The codes are deflated layer by layer, so that a page inflates only what it show
 """
 
 import base64
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -71,7 +72,7 @@ def payload(
     """
     _check(maps)
     packed = pack(maps)
-    percent = 100 * error_bound(packed.levels)
+    percent = math.ceil(1000 * error_bound(packed.levels)) / 10  # never less than the bound
     with_products = sum(one.weights.size for one in maps) <= MAX_PRODUCTS
     described = [
         {name: getattr(one, name) for name in _DESCRIBED}
@@ -83,7 +84,7 @@ def payload(
         "theme": theme,
         "start": asdict(start),
         "levels": packed.levels,
-        "exactness": f"Weights are exact to {percent:.1g} % of the largest in their row.",
+        "exactness": f"Weights are exact to {percent:g} % of the largest in their row.",
         "caution": CAUTION,
         "maps": described,
         "predictions": [asdict(prediction) for prediction in predictions],

@@ -98,7 +98,7 @@ def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Ax
     if sizes(axis.resolved.parts) == tuple(new):
         return list(axis.resolved.parts)
     origin = f"{axis.label} ({axis.size}) split by {call.at}"
-    made = [call.new_axis(size, hint, origin) for size, hint in zip(new, words, strict=True)]
+    made = _parts(call, new, words, origin)
     if [part.label for part in made].count("h") == 1 and len(made) == 2:
         for part in made:
             if not part.resolved.name:  # the width of one head
@@ -108,6 +108,15 @@ def _split(call: Call, axis: Axis, new: list[int], words: list[Hint]) -> list[Ax
             part.name = "" if part.label == "h" else part.name
     # With one head, or one dimension in each, a part has the size of the whole and is another axis.
     return [axis if part.size == axis.size and "h" not in words else part for part in made]
+
+
+def _parts(call: Call, new: list[int], words: list[Hint], origin: str) -> list[Axis]:
+    """The new axes; a name that the code gives to one part is not given to another."""
+    made = [call.new_axis(size, hint, origin) for size, hint in zip(new, words, strict=True)]
+    for part, hint in zip(made, words, strict=True):
+        if not hint and part.label in words:  # of equal size by coincidence
+            part.name = ""
+    return made
 
 
 def _merged(call: Call, old: Shape, size: int, word: Hint) -> Axis:

@@ -26,8 +26,8 @@ export class AttentionView {
     this.rows = make("p", { className: "ch-legend ch-rows", textContent: ROWS });
     const main = make("section", { className: "ch-card ch-main" }, this.heading, this.stage, this.rows);
     this.cards.element.append(caution(payload));
-    const [source, target] = payload.title.split(" → ");
-    const title = make("p", { className: "ch-title", dir: "auto" }, source, ...(target ? [make("span", { textContent: ` → ${target}` })] : []));
+    const [source, ...target] = payload.title.split(" → ");
+    const title = make("p", { className: "ch-title", dir: "auto" }, source, ...(target.length ? [make("span", { textContent: ` → ${target.join(" → ")}` })] : []));
     title.hidden = !payload.title;
     this.root = make("section", { className: "ch-attention", "aria-label": "Attention view" }, title, this.controls.element, make("div", { className: "ch-body" }, main, this.cards.element));
     this.root.dataset.theme = this.theme;

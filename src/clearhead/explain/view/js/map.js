@@ -66,7 +66,8 @@ export class HeatMap {
       image.data[4 * (query * layer.keys + key) + 3] = 255;
     }));
     const scale = make("span", { className: "ch-scale", "aria-hidden": "true" });
-    scale.style.background = `linear-gradient(to right, ${COLOURS[theme].surface}, ${hue})`;
+    const stops = Array.from({ length: 33 }, (_, i) => `rgb(${colour((most * i) / 32)})`); // of a long text not linear
+    scale.style.background = `linear-gradient(to right, ${stops})`;
     const heads = state.heads.length > 1 ? `, mean of ${state.heads.length} heads` : "";
     const what = this.map.kind === "saliency" ? "Rows: target tokens. Columns: source tokens. Share of saliency" : "Rows: queries. Columns: keys. Weight";
     this.legend.replaceChildren(`${what}${heads}: 0 `, scale, ` ${most.toFixed(2)}`);
