@@ -6,6 +6,7 @@ import pytest
 
 from clearhead.data.labelled import (
     LabelledText,
+    LabelledWords,
     check_labels,
     label_set,
     split_off,
@@ -52,6 +53,14 @@ def test_equal_texts_stay_on_one_side_even_where_their_labels_differ() -> None:
     for seed in range(20):
         kept, aside = split_off(items, 0.4, seed)
         assert not {item.text for item in kept} & {item.text for item in aside}
+
+
+def test_a_label_of_a_few_words_alone_stays_in_training() -> None:
+    items = [LabelledWords(f"a, line {n}", [str(n), "b"], ["X", "Y"]) for n in range(40)]
+    items[7] = LabelledWords("a, line 7", ["7", "b", "c"], ["X", "Y", "RARE"])
+    for seed in range(20):
+        kept, aside = split_off(items, 0.3, seed)
+        assert items[7] in kept and len(aside) in (11, 12)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 1.0])

@@ -130,6 +130,11 @@ def test_what_cannot_be_adapted_is_named(projections: tuple[str, ...]) -> None:
         Adaptation(projections=projections)
 
 
+def test_a_projection_named_twice_is_adapted_once() -> None:
+    model = adapt(KINDS["gpt"](), Adaptation(2, 4.0, 0.0, ("w_q", "w_q")))
+    assert len(list(adapted_parts(model))) == SMALL["layers"]
+
+
 def test_a_model_without_attention_is_refused() -> None:
     with pytest.raises(UserError, match="Linear has no attention to adapt"):
         adapt(nn.Linear(3, 3), Adaptation())

@@ -17,6 +17,7 @@ from clearhead.training.metrics import read_metrics
 from clearhead.training.recipe import RENAMED_KEYS, Recipe
 from clearhead.training.session import Session, resume, start
 from tests.training.tiny import Killed, assert_same_state, kill_after, state_of, tiny_recipe
+from tests.training.tiny_finetuning import finetuning_recipe
 
 RECIPES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -202,6 +203,21 @@ def test_dropout_and_learning_rate_may_change(session: Session, tmp_path: Path) 
     again = resume(tmp_path / "run", changed(recipe, "optimizer", peak_lr=1e-4))
     assert rates.items() <= vars(again.trainer.model.config).items()
     again.train()
+
+
+def test_dropout_may_change_in_a_run_that_began_with_a_model(
+    session: Session, tmp_path: Path
+) -> None:
+    session.trainer.step()
+    session.checkpoints.save_last()
+    translation = changed(session.recipe, "model", path=str(tmp_path / "run"), dropout=0.1)
+    for recipe in (translation, finetuning_recipe(tmp_path / "texts", model={"dropout": 0.1})):
+        first = start(recipe, tmp_path / recipe.task)
+        first.trainer.step()
+        first.checkpoints.save_last()
+        again = resume(tmp_path / recipe.task, changed(recipe, "model", dropout=0.5))
+        assert again.trainer.model.config.dropout == 0.5
+        assert_same_state(state_of(again), state_of(first))
 
 
 def test_a_resumption_reads_as_the_same_weights(session: Session, tmp_path: Path) -> None:

@@ -36,7 +36,12 @@ from clearhead.training.device_settings import DeviceSettings
 from clearhead.training.objective import Losses
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.task import Metric, TaskDescription, ValidationResult
-from clearhead.training.tasks.labelled_examples import Examples, load_examples, save_examples
+from clearhead.training.tasks.labelled_examples import (
+    Examples,
+    label_loss,
+    load_examples,
+    save_examples,
+)
 
 log = logging.getLogger("clearhead.train")
 ABOUT = "{title} model trained with clearhead; predicts {what}. Use it with `{command} DIRECTORY`."
@@ -103,10 +108,7 @@ class LabelledSequences:
             return Losses(loss, loss.detach(), len(targets))
         flat, wanted = output.flatten(0, -2), targets.flatten()
         smoothing = self.recipe.optimizer.label_smoothing
-        smoothed = F.cross_entropy(
-            flat, wanted, self.weights.to(device), ignore_index=NOTHING, reduction="sum",
-            label_smoothing=smoothing,
-        )  # fmt: skip
+        smoothed = label_loss(flat, wanted, self.weights.to(device), smoothing)
         plain = F.cross_entropy(flat, wanted, ignore_index=NOTHING, reduction="sum").detach()
         return Losses(smoothed, plain, max(1, int((wanted != NOTHING).sum())))
 

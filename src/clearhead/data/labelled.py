@@ -114,6 +114,10 @@ def split_off(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item
         same = list(groups[name].values())
         chosen = Permutation(len(same), seed, rank)(np.arange(round(share * len(same))))
         aside.update(index for group in chosen.tolist() for index in same[group])
+    # A label that only occurs in the items set aside could not be learned: these are given back.
+    learned = {label for i, item in enumerate(items) if i not in aside for label in item.labels}
+    back = {items[i].content for i in aside if learned and not learned.issuperset(items[i].labels)}
+    aside = {i for i in aside if items[i].content not in back}
     if not 0 < len(aside) < len(items):
         raise UserError(
             f"data.dev_share={share} leaves no {'training' if aside else 'validation'} text; the "

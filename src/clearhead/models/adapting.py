@@ -56,7 +56,7 @@ def adapt(model: Model, how: Adaptation) -> Model:
         raise UserError(f"a {type(model).__name__} has no attention to adapt; train it whole")
     if any(isinstance(module, LowRankLinear) for module in model.modules()):
         raise UserError("the model is adapted already; merge it before you adapt it again")
-    chosen = [(block, name) for block in blocks for name in how.projections]
+    chosen = [(block, name) for block in blocks for name in dict.fromkeys(how.projections)]
     for block, name in chosen:
         check_rank(how.rank, getattr(block, name))
     model.requires_grad_(False)

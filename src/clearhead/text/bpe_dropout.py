@@ -17,6 +17,7 @@ from random import Random
 import numpy as np
 from tokenizers import models, trainers
 
+from clearhead.errors import UserError
 from clearhead.text.inputs import without_lone_surrogates
 from clearhead.text.tokenizer import Tokenizer
 
@@ -31,6 +32,9 @@ class BpeDropout:
     Args:
         texts: their words are known; a text with another word is split as usual.
         rate: the probability of skipping a merge; 0 splits as the tokenizer does.
+
+    Raises:
+        UserError: the tokenizer has no merges, or its pieces cannot be spelled.
     """
 
     def __init__(
@@ -83,6 +87,14 @@ class _Cutter:
     def __init__(self, tokenizer: Tokenizer, rate: float) -> None:
         self.rate = rate
         model = json.loads(tokenizer.to_json())["model"]
+        marked = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+        has_unknown = model.get("unk_token") and not model.get("byte_fallback")
+        if model["type"] != "BPE" or marked or has_unknown:
+            raise UserError(
+                "BPE dropout needs a tokenizer of byte-pair encoding that has bytes for unknown "
+                f"characters and no marks within words, unlike this one ({model['type']}); set "
+                "vocabulary.dropout=0, or leave vocabulary.path out"
+            )
         self.vocab: dict[str, int] = model["vocab"]
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(model["merges"])}
 

@@ -34,7 +34,10 @@ class TranslationData(Data):
         description="fraction of the pairs that get synthetic names, to train the copying of names",
     )
     input_forms: float = Field(
-        0.0, ge=0, le=1, description="fraction of the pairs in other forms: lower case, lists, …"
+        0.0,
+        ge=0,
+        le=1,
+        description="fraction of the pairs in other forms: lower case, lists, … (French targets)",
     )
     max_length: int = Field(
         100, gt=0, description="longest sentence, in tokens; longer ones are left out"
@@ -210,8 +213,7 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
     Raises:
         UserError: as `make_model`.
     """
-    m = recipe.model
-    rates = _given(m, "dropout", "attention_dropout", "activation_dropout")
+    m, rates = recipe.model, given_rates(recipe)
     if base := recipe.base_directory:
         config = TransformerConfig.load(base / "config.json")
         if config.src_vocab_size != vocab_size:
@@ -229,6 +231,11 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
         **_given(m, *SIZES),
         **rates,
     )
+
+
+def given_rates(recipe: TranslationRecipe) -> dict[str, Any]:
+    """The dropout rates that the recipe sets, which may change at a resumption."""
+    return _given(recipe.model, "dropout", "attention_dropout", "activation_dropout")
 
 
 def unused_sizes(recipe: TranslationRecipe, own: TransformerConfig) -> list[str]:

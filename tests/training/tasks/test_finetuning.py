@@ -10,7 +10,7 @@ import torch.nn.functional as F
 import transformers
 
 from clearhead.blocks import padding_mask
-from clearhead.data.labelled_batches import pad
+from clearhead.data.labelled_batches import Example, pad
 from clearhead.models.adapting import adapted_parts
 from clearhead.pretrained import from_pretrained, load
 from clearhead.pretrained.adapter import load_adapter
@@ -181,3 +181,18 @@ def test_balanced_gives_every_label_the_same_weight_and_an_example_one_on_averag
     assert weights.mean() == pytest.approx(1.0)
     sums = [float(weights[targets == label].sum()) for label in (0, 1)]
     assert sums[0] == pytest.approx(sums[1]) and (targets == 0).sum() != (targets == 1).sum()
+
+
+def test_smoothing_leaves_the_weights_balanced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"tune": {"balanced": True}, "optimizer": {"label_smoothing": 0.1}}
+    task: Any = start(recipe(tmp_path, settings), tmp_path / "run").task
+    labels, scores = np.array([0] * 19 + [1]), torch.zeros(20, 2, requires_grad=True)
+    task.weights = torch.tensor([20 / (2 * 19), 20 / 2])
+    monkeypatch.setattr("clearhead.training.tasks.finetuning.head_scores", lambda *given: scores)
+    batch = pad([Example([2, 3], None, [label]) for label in labels], 0)
+    task.losses(task.model, batch).smoothed.backward()
+    assert scores.grad is not None
+    assert scores.grad.argmin(dim=1).tolist() == labels.tolist()  # its own label is to rise
+    assert scores.grad.sum(dim=0).tolist() == pytest.approx([0, 0], abs=1e-5)

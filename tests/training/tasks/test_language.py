@@ -105,6 +105,14 @@ def test_bits_per_byte_are_the_loss_in_another_unit(tmp_path: Path) -> None:
     assert result.scores["bits_per_byte"] == pytest.approx(expected, rel=1e-6)
 
 
+def test_samples_of_a_model_with_few_positions_begin_with_what_it_can_read(tmp_path: Path) -> None:
+    recipe = tiny_language("causal", tmp_path, model={"seq_len": 5})
+    Path(recipe.data.train).write_text(f"{'one two three four ' * 5}\n\n" * 60, "utf-8")
+    session = start(recipe, tmp_path / "run")
+    assert max(len(ids) for ids in session.task.dev_ids) > 3 * 5  # whose third is too long
+    assert len(validated(session).samples) == 2
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_model_can_be_trained_on(task: str, tmp_path: Path) -> None:
     first = start(tiny_language(task, tmp_path, steps=40, eval_every=40), tmp_path / "run")
@@ -116,6 +124,22 @@ def test_a_model_can_be_trained_on(task: str, tmp_path: Path) -> None:
     second.checkpoints.save_last()
     first.run.best.rename(tmp_path / "moved away")
     assert resume(tmp_path / "more").progress.step == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_settings_beside_a_model_to_start_from_are_reported_if_they_differ(
+    task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = start(tiny_language(task, tmp_path), tmp_path / "run")  # dropout 0.2 and d_ff 24
+    first.checkpoints.save_last()
+    more = {"path": str(first.run.last), "dropout": 0.4, "d_ff": 32}
+    caplog.clear()
+    second = start(tiny_language(task, tmp_path, model=more), tmp_path / "more")
+    assert "keeps its settings; not used: model.d_ff=32, model.dropout=0.4" in caplog.text
+    second.checkpoints.save_last()
+    caplog.clear()
+    resume(tmp_path / "more")
+    assert "not used" not in caplog.text
 
 
 def test_a_model_of_the_other_kind_is_one_line(tmp_path: Path) -> None:

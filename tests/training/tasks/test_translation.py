@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
+from tokenizers import models, trainers
 
 from clearhead.data import Pair
 from clearhead.errors import UserError
@@ -121,6 +123,13 @@ def test_only_french_targets_get_french_spaces(
     assert (pair.target != "Das ist » X « !", "\u202f" in pair.target) == (is_french, is_french)
 
 
+def test_french_forms_are_refused_for_other_targets(files: Path) -> None:
+    Translation.check(recipe(files, data={"input_forms": 0.2, "target_lang": "fr-CA"}))
+    Translation.check(recipe(files, data={"target_lang": "en"}))
+    with pytest.raises(UserError, match=r"data.input_forms=0.2 and data.target_lang='en': the"):
+        Translation.check(recipe(files, data={"input_forms": 0.2, "target_lang": "en"}))
+
+
 @pytest.fixture(name="run")
 def _run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a tiny run, to start from."""
@@ -158,6 +167,23 @@ def test_shipped_means_the_translator_in_the_package(
     assert (best / "model.safetensors").read_bytes() != (SHIPPED / "model.safetensors").read_bytes()
     (run / "shipped").mkdir()  # a directory of the user's comes first
     assert made.base_directory == Path("shipped")
+
+
+@pytest.mark.parametrize("kind", ["Unigram", "BPE"])
+def test_bpe_dropout_of_a_tokenizer_without_merges_or_bytes_is_refused(
+    kind: str, files: Path
+) -> None:
+    special = ["<pad>", "<s>", "</s>", "<unk>"]
+    model = models.BPE(unk_token="<unk>") if kind == "BPE" else models.Unigram()
+    of_kind = trainers.BpeTrainer if kind == "BPE" else trainers.UnigramTrainer
+    other = tokenizers.Tokenizer(model)
+    learner = of_kind(vocab_size=60, special_tokens=special, show_progress=False)
+    other.train_from_iterator(["Tom sees the red cat"] * 9, learner)
+    other.save(str(files / "tokenizer.json"))
+    vocabulary = {"path": str(files), "dropout": 0.0}
+    Translation.check(recipe(files, vocabulary=vocabulary))
+    with pytest.raises(UserError, match=rf"BPE dropout needs .* unlike this one \({kind}\); set"):
+        Translation.check(recipe(files, vocabulary=vocabulary | {"dropout": 0.1}))
 
 
 def test_a_tokenizer_of_the_same_size_that_is_not_the_models_is_refused(run: Path) -> None:

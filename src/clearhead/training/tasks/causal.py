@@ -98,7 +98,8 @@ class Causal(LanguageTask):
 
     def _samples(self, model: Gpt, texts: list[list[int]]) -> list[str]:
         """The beginnings of some texts and the model's continuations, always with one seed."""
-        prompts = [ids[: max(1, min(LONGEST_PROMPT, len(ids) // 3))] for ids in texts]
+        longest = min(LONGEST_PROMPT, model.config.seq_len)
+        prompts = [ids[: max(1, min(longest, len(ids) // 3))] for ids in texts]
         if not prompts:
             return []
         found = generate(model, prompts, UNRESTRICTED)

@@ -31,6 +31,7 @@ from clearhead.training.tasks.labelled_examples import (
     Examples,
     counted_pairs,
     head_scores,
+    label_loss,
     load_examples,
     predict,
     read_examples,
@@ -74,7 +75,7 @@ class FineTuning(ABC):
         self.recipe, self.settings, self.base = recipe, settings, run.root / "base"
         self.examples = self._prepare(run)
         self.index = {label: number for number, label in enumerate(self.examples.labels)}
-        model, self.tokenizer = load(self.base)
+        model, self.tokenizer = load_with_dropout(str(self.base), recipe.model.dropout)
         self.refuse(recipe, self.examples.labels, self.tokenizer)
         self.model = select_parameters(model, recipe.tune)
         config: Any = model.config
@@ -143,10 +144,7 @@ class FineTuning(ABC):
         labels = torch.from_numpy(targets).flatten().to(scores.device)
         plain = F.cross_entropy(scores, labels, ignore_index=NOTHING, reduction="sum")
         weights = None if self.weights is None else self.weights.to(scores.device)
-        smoothed = F.cross_entropy(
-            scores, labels, weights, ignore_index=NOTHING, reduction="sum",
-            label_smoothing=self.recipe.optimizer.label_smoothing,
-        )  # fmt: skip
+        smoothed = label_loss(scores, labels, weights, self.recipe.optimizer.label_smoothing)
         return Losses(smoothed, plain.detach(), max(1, int((labels != NOTHING).sum())))
 
     def validate(self, model: Any, samples: int) -> ValidationResult:
@@ -174,7 +172,8 @@ class FineTuning(ABC):
 
     def new_model(self) -> nn.Module:
         """The model with which the run began, with the same parameters frozen."""
-        return select_parameters(load(self.base)[0], self.recipe.tune)
+        model, _ = load_with_dropout(str(self.base), self.recipe.model.dropout)
+        return select_parameters(model, self.recipe.tune)
 
     def summary(self) -> str:
         """The number of examples, the labels, and which parameters are trained."""
@@ -219,14 +218,21 @@ def with_new_head(
         raise UserError(
             "there is nothing to fine-tune; name a BERT or ESM-2: --set model.path=DIRECTORY"
         )
-    model, tokenizer = load(wanted.path)
-    if wanted.dropout is not None:
-        rates = {"dropout": wanted.dropout, "attention_dropout": wanted.dropout}
-        other = cast(Any, type(model)).from_config(replace(cast(Any, model.config), **rates))
-        other.load_state_dict(model.state_dict())
-        other.__dict__["origin"] = getattr(model, "origin", None)
-        model = other
+    model, tokenizer = load_with_dropout(wanted.path, wanted.dropout)
     return with_head(model, head, labels), tokenizer
+
+
+def load_with_dropout(path: str, rate: float | None) -> tuple[Pretrained, PretrainedTokenizer]:
+    """A model with this dropout rate, None: its own, and its tokenizer."""
+    model, tokenizer = load(path)
+    config: Any = model.config
+    if rate is None or rate == config.dropout == config.attention_dropout:
+        return model, tokenizer
+    rates = {"dropout": rate, "attention_dropout": rate}
+    other = cast(Any, type(model)).from_config(replace(config, **rates))
+    other.load_state_dict(model.state_dict())
+    other.__dict__["origin"] = getattr(model, "origin", None)
+    return other, tokenizer
 
 
 def select_parameters(model: Pretrained, tune: Tune) -> Pretrained:

@@ -135,6 +135,25 @@ def head_scores(model: Any, head: Answer, batch: LabelledBatch) -> Tensor:
     return model.heads[head](hidden)
 
 
+def label_loss(scores: Tensor, labels: Tensor, weights: Tensor | None, smoothing: float) -> Tensor:
+    """Summed smoothed cross-entropy, each example weighted by its label.
+
+    torch would weigh the labels over which probability is spread, too: a rare one would get most.
+
+    Shape:
+        scores: (examples, labels), labels: (examples,), weights: (labels,) -> scalar
+    """
+    if weights is None or not smoothing:
+        return F.cross_entropy(
+            scores, labels, weights, ignore_index=NOTHING, reduction="sum",
+            label_smoothing=smoothing,
+        )  # fmt: skip
+    each = F.cross_entropy(
+        scores, labels, ignore_index=NOTHING, reduction="none", label_smoothing=smoothing
+    )
+    return (each * weights[labels.clamp(min=0)]).sum()
+
+
 @torch.inference_mode()
 def predict(model: Any, head: Answer, examples: Sequence[Example]) -> tuple[list[Ints], float]:
     """The predicted label index of every target of each example, and the mean loss.

@@ -133,6 +133,8 @@ class LanguageTask(ABC):
                 f"{origin} holds a {type(model).__name__}, and task={recipe.task} trains a "
                 f"{self.model_class.__name__}; give another model.path or another task"
             )
+        if not run.resumable and (unused := _unused(recipe, model.config)):
+            log.warning("%s keeps its settings; not used: %s", origin, ", ".join(unused))
         return model
 
     def _new_config(self, recipe: LanguageRecipe) -> GptConfig | BertConfig:
@@ -149,6 +151,13 @@ class LanguageTask(ABC):
             activation=m.activation,
             **self.family_config(recipe),
         )
+
+
+def _unused(recipe: LanguageRecipe, own: Any) -> list[str]:
+    """The keys that the recipe names and that differ from those of the model to start from."""
+    named = recipe.model.model_fields_set - {"path", "seq_len"}  # seq_len: the length of a row
+    wanted = {key: getattr(recipe.model, key) for key in sorted(named)}
+    return [f"model.{key}={value}" for key, value in wanted.items() if getattr(own, key) != value]
 
 
 def prepare_tokenizer(

@@ -7,6 +7,7 @@ resumption reads none of the original files, so they and the run directory may b
 import json
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice, repeat
 from pathlib import Path
 
@@ -185,9 +186,17 @@ class Translation:
                 next(iter(TrainingPairs(getattr(recipe.data, key), recipe.data)), None)
             except UserError as error:
                 raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
+        target = recipe.data.target_lang
+        if recipe.data.input_forms and not is_french(target):
+            raise UserError(
+                f"data.input_forms={recipe.data.input_forms} and data.target_lang={target!r}: the "
+                "forms are those of French targets («…», a space before : and !); give 0"
+            )
         tokenizer = named_tokenizer(recipe)
         size = tokenizer.vocab_size if tokenizer else recipe.vocabulary.size
         config = recipes.make_config(recipe, size)
+        if tokenizer and recipe.vocabulary.dropout:
+            BpeDropout(tokenizer, (), recipe.vocabulary.dropout)
         if recipe.model.path and (unused := recipes.unused_sizes(recipe, config)):
             log.warning(
                 "the model in %s keeps its sizes; not used: %s",
@@ -220,7 +229,8 @@ class Translation:
 
     def _prepare_model(self, recipe: TranslationRecipe, run: RunDirectory) -> Transformer:
         if run.resumable and recipe.model.path:  # which may have been moved since
-            return Transformer.from_config(TransformerConfig.load(run.last / "config.json"))
+            config = TransformerConfig.load(run.last / "config.json")
+            return Transformer.from_config(replace(config, **recipes.given_rates(recipe)))
         return make_model(recipe, self.tokenizer.vocab_size)
 
 
