@@ -11,6 +11,7 @@ from pydantic import Field
 from clearhead.data.corpus import Unit
 from clearhead.errors import UserError
 from clearhead.models.config import TransformerConfig
+from clearhead.text.inputs import is_french
 from clearhead.training.recipe import Data, Optimizer, Recipe, Run, Section, Shape
 
 SIZES = ("d_model", "encoder_layers", "decoder_layers", "h", "d_ff")  # null: those of the preset
@@ -34,10 +35,7 @@ class TranslationData(Data):
         description="fraction of the pairs that get synthetic names, to train the copying of names",
     )
     input_forms: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="fraction of the pairs in other forms: lower case, lists, … (French targets)",
+        0.0, ge=0, le=1, description="fraction of the pairs in other forms: lower case, lists, …"
     )
     max_length: int = Field(
         100, gt=0, description="longest sentence, in tokens; longer ones are left out"
@@ -231,6 +229,19 @@ def make_config(recipe: TranslationRecipe, vocab_size: int) -> TransformerConfig
         **_given(m, *SIZES),
         **rates,
     )
+
+
+def refuse_other_forms(data: TranslationData) -> None:
+    """Forms of the input have French targets.
+
+    Raises:
+        UserError: they are asked for, and the targets are in another language.
+    """
+    if data.input_forms and not is_french(data.target_lang):
+        raise UserError(
+            f"data.input_forms={data.input_forms} and data.target_lang={data.target_lang!r}: the "
+            "forms are those of French targets («…», a space before : and !); give 0"
+        )
 
 
 def given_rates(recipe: TranslationRecipe) -> dict[str, Any]:

@@ -186,23 +186,14 @@ class Translation:
                 next(iter(TrainingPairs(getattr(recipe.data, key), recipe.data)), None)
             except UserError as error:
                 raise UserError(f"data.{key}: {error} (give your pairs with {option})") from error
-        target = recipe.data.target_lang
-        if recipe.data.input_forms and not is_french(target):
-            raise UserError(
-                f"data.input_forms={recipe.data.input_forms} and data.target_lang={target!r}: the "
-                "forms are those of French targets («…», a space before : and !); give 0"
-            )
+        recipes.refuse_other_forms(recipe.data)
         tokenizer = named_tokenizer(recipe)
         size = tokenizer.vocab_size if tokenizer else recipe.vocabulary.size
         config = recipes.make_config(recipe, size)
         if tokenizer and recipe.vocabulary.dropout:
             BpeDropout(tokenizer, (), recipe.vocabulary.dropout)
-        if recipe.model.path and (unused := recipes.unused_sizes(recipe, config)):
-            log.warning(
-                "the model in %s keeps its sizes; not used: %s",
-                recipe.model.path,
-                ", ".join(unused),
-            )
+        if recipe.model.path and (unused := ", ".join(recipes.unused_sizes(recipe, config))):
+            log.warning("the model in %s keeps its sizes; not used: %s", recipe.model.path, unused)
 
     def losses(self, model: Transformer, batch: Batch) -> Losses:
         """Label-smoothed cross-entropy of the reference translation."""
