@@ -267,3 +267,14 @@ def test_a_text_is_most_like_itself(tmp_path: Path) -> None:
     scores = similarity(TEXTS[3], TEXTS[:6])
     assert max(scores) == scores[3] == pytest.approx(1, abs=1e-6)
     assert similarity(TEXTS[3], TEXTS[0]) == pytest.approx(scores[:1])  # a single text, not letters
+
+
+def test_similarity_takes_the_truncation_that_its_error_advises(tmp_path: Path) -> None:
+    bert(tmp_path, "BertModel")
+    similarity, long = pipeline("sentence-similarity", model=tmp_path), "a man " * 60
+    with pytest.raises(UserError, match=r"'a man .*truncation=True in a pipeline"):
+        similarity(TEXTS[3], long)
+    embedder = Embedder.from_pretrained(tmp_path, normalize=True, truncate=True)
+    first, other = embedder.encode([TEXTS[3], long])
+    found = similarity(TEXTS[3], long, truncation=True)
+    assert found == pytest.approx([first @ other], abs=1e-6)

@@ -46,6 +46,27 @@ def test_each_of_several_masks_gets_its_candidates(tmp_path: Path) -> None:
     assert all(found["sequence"].count("[MASK]") == 1 for mine in ours for found in mine)
 
 
+def test_a_text_with_two_masks_is_theirs_but_for_its_ends(tmp_path: Path) -> None:
+    bert(tmp_path, "BertForMaskedLM")
+    text = "The [MASK] sees [MASK], [MASK]."
+    ours = pipeline("fill-mask", model=tmp_path)(text)
+    expected = theirs("fill-mask", tmp_path, "BertForMaskedLM")(text)
+    for mine, other in zip(ours, expected, strict=True):
+        framed = [f"[CLS] {one['sequence']} [SEP]" for one in mine]
+        assert framed == [one["sequence"] for one in other]
+
+
+def test_rows_without_a_token_are_no_candidates(tmp_path: Path) -> None:
+    model = bert(tmp_path, "BertForMaskedLM")
+    tokens = model.config.vocab_size
+    model.resize_token_embeddings(tokens + 8, mean_resizing=False)  # a multiple for a GPU
+    with torch.no_grad():
+        model.cls.predictions.bias[tokens:] = 9.0
+    model.save_pretrained(tmp_path)
+    found = pipeline("fill-mask", model=tmp_path)(TEXTS[0], top_k=10**6)
+    assert sorted(one["token"] for one in found) == list(range(tokens))
+
+
 def test_only_the_words_asked_for_are_weighed(tmp_path: Path) -> None:
     bert(tmp_path, "BertForMaskedLM")
     fill = pipeline("fill-mask", model=tmp_path)

@@ -36,6 +36,24 @@ def writer(write: TextGenerationPipeline) -> TextGenerator:
     return write.generator
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"num_return_sequences": "2"}, {"num_return_sequences": 2.0}, {"seed": 1.5},
+              {"seed": "7"}, {"stop_strings": None}, {"stop_strings": [3]}],
+)  # fmt: skip
+def test_a_setting_of_a_wrong_type_is_named(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(UserError, match=f"{name}="):
+        GenerationConfig(**wrong)
+
+
+def test_their_settings_are_refused(write: TextGenerationPipeline) -> None:
+    for other in (transformers.GenerationConfig(max_new_tokens=3), {"max_new_tokens": 3}):
+        with pytest.raises(UserError, match=r"GenerationConfig of clearhead\.pipelines"):
+            write("The man", generation_config=other)  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="generation_config is a"):
+            list(write.stream("The man", other))  # type: ignore[arg-type]
+
+
 def test_greedy_strings_are_those_of_their_pipeline(
     directory: Path, write: TextGenerationPipeline
 ) -> None:

@@ -194,3 +194,13 @@ def test_an_id_outside_the_vocabulary_is_refused(tmp_path: Path, kind: str) -> N
     for number in (-1, tokenizer.vocab_size):
         with pytest.raises(UserError, match=f"token id {number} is outside"):
             tokenizer.piece(number)
+
+
+def test_the_segments_of_a_pair_are_saved_for_transformers(tmp_path: Path) -> None:
+    wordpiece(tmp_path)
+    ours = load_tokenizer(tmp_path)
+    assert isinstance(ours, FastTokenizer)
+    ours.save(tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)("A man.", "He rides a bicycle.")
+    found = ours.encode_pair("A man.", "He rides a bicycle.")
+    assert found == (theirs["input_ids"], theirs["token_type_ids"])

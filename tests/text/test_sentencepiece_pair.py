@@ -11,8 +11,9 @@ import transformers
 
 from clearhead.data.corpus import GrammarPairs
 from clearhead.errors import UserError
-from clearhead.text import load_tokenizer
+from clearhead.text import MarianLanguages, load_tokenizer
 from clearhead.text.sentencepiece_pair import SentencePiecePair
+from clearhead.translation.sources import Reader
 
 PAIRS = list(GrammarPairs("train", 400))
 HARD = ["", " ", "A  man\trides.", "Où est l'été ? « là »", "東京", ">>fr<< A man.",
@@ -112,3 +113,17 @@ def test_a_vocabulary_without_signs_is_refused(directory: Path) -> None:
     write(directory, "vocab.json", ["a", "b"])
     with pytest.raises(UserError, match="lacks </s>, <unk>, <pad>"):
         load_tokenizer(directory)
+
+
+@pytest.mark.parametrize("directory", [False], ids=["joint"], indirect=True)
+@pytest.mark.parametrize("start", ["", "  "])
+def test_every_sentence_is_translated_into_the_language_that_the_text_names(
+    directory: Path, start: str
+) -> None:
+    languages = MarianLanguages(both(directory)[0])
+    text = f"{start}>>fr<< A man rides. He sees a dog!\n{'A man rides a bicycle and ' * 12}"
+    sources = Reader(languages, 60).read([text])
+    assert len(sources) > 4 and all(len(source.ids) <= 60 for source in sources)
+    assert {languages.piece(source.ids[0]) for source in sources} == {">>fr<<"}
+    unknown = Reader(languages, 60).read([text.replace("fr", "xx")])  # to this model, text
+    assert [languages.piece(source.ids[0]) == "<unk>" for source in unknown[:2]] == [True, False]

@@ -273,8 +273,16 @@ class SentenceSimilarityPipeline(ModelPipeline):
         self.embedder = embedder
 
     @known_arguments
-    def __call__(self, source_sentence: str, sentences: str | Sequence[str]) -> list[float]:
-        """The cosine of `source_sentence` with each of the others."""
-        texts = [source_sentence, *texts_of(sentences)]
-        first, *others = normalized(self.embedder.encode(texts))
+    def __call__(
+        self, source_sentence: str, sentences: str | Sequence[str], truncation: bool = False
+    ) -> list[float]:
+        """The cosine of `source_sentence` with each of the others.
+
+        Raises:
+            UserError: a text is longer than the model's positions, and `truncation` is off.
+        """
+        texts = check_texts([source_sentence, *texts_of(sentences)])
+        named = [Named(text[:40], text) for text in texts]
+        found = [one.vectors for one in self.embedder.stream(named, truncation)]
+        first, *others = normalized(np.stack(found))
         return [float(first @ other) for other in others]

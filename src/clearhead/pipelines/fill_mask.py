@@ -11,6 +11,7 @@ from clearhead.pipelines.engines import Ids, Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextModel, TextPipeline
 from clearhead.text.esm_alphabet import EsmAlphabet, upper_case
+from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.inputs import texts_of
 
 Candidate = dict[str, Any]
@@ -89,7 +90,9 @@ class FillMaskPipeline(TextPipeline):
 
     def _answer(self, ids: Ids, scores: Tensor, top_k: int, chosen: list[int] | None) -> list[Any]:
         masked = [i for i, token in enumerate(ids) if token == self.mask_id]
-        allowed = torch.arange(scores.shape[1]) if chosen is None else torch.tensor(chosen)
+        # The model may have more rows than there are tokens.
+        every = range(self.reader.tokenizer.vocab_size)
+        allowed = torch.tensor(every if chosen is None else chosen)
         best = scores[:, allowed].topk(min(top_k, len(allowed)))
         answers = [
             [
@@ -117,15 +120,14 @@ class FillMaskPipeline(TextPipeline):
 
     def _text(self, ids: Ids) -> str:
         """A text with its remaining mask tokens, a sequence of letters without spaces."""
-        parts: list[list[int]] = [[]]
-        for number in ids:
-            if number == self.mask_id:
-                parts.append([])
-            else:
-                parts[-1].append(number)
-        space = "" if isinstance(self.reader.tokenizer, EsmAlphabet) else " "
-        mask = space + self.mask_token + space
-        return mask.join(map(self.reader.tokenizer.decode, parts)).strip()
+        tokenizer = self.reader.tokenizer
+        if self.mask_id not in ids:
+            return tokenizer.decode(ids).strip()
+        ends = {tokenizer.special_ids.get(role) for role in ("cls", "sep", "eos")}
+        inner = [number for number in ids if number not in ends]
+        if isinstance(tokenizer, FastTokenizer):
+            return tokenizer.decode(inner, keep_special=True)
+        return "".join(map(tokenizer.piece, inner))
 
     def _token_ids(self, targets: Sequence[str]) -> list[int]:
         """Each target must be a single token."""

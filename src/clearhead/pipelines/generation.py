@@ -1,7 +1,7 @@
 """Text generation behind the interface of `transformers`, and for the command line."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -36,11 +36,15 @@ class GenerationConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if self.num_return_sequences < 1:
+        count, stops = self.num_return_sequences, self.stop_strings
+        if not isinstance(count, int) or count < 1:
             raise UserError(
-                f"num_return_sequences={self.num_return_sequences} is not a number of texts; "
-                "give 1 or more"
+                f"num_return_sequences={count!r} is not a number of texts; give 1 or more"
             )
+        if not isinstance(stops, Collection) or not all(isinstance(stop, str) for stop in stops):
+            raise UserError(f"stop_strings={stops!r}; give a list of texts, or () for none")
+        if self.seed is not None and not hasattr(self.seed, "__index__"):
+            raise UserError(f"seed={self.seed!r} is not a whole number; give one, or None")
 
     @property
     def options(self) -> SamplingOptions:
@@ -50,6 +54,17 @@ class GenerationConfig:
             self.max_new_tokens, temperature, self.top_k, self.top_p, self.min_p,
             self.repetition_penalty,
         )  # fmt: skip
+
+
+def own_config(given: Any) -> GenerationConfig:
+    """The settings given, or the defaults; those of `transformers` are refused."""
+    if given is not None and not isinstance(given, GenerationConfig):
+        kind = type(given)
+        raise UserError(
+            f"generation_config is a {kind.__module__}.{kind.__name__}; give a GenerationConfig of "
+            "clearhead.pipelines.generation"
+        )
+    return given or GenerationConfig()
 
 
 class TextGenerationPipeline(ModelPipeline):
@@ -93,7 +108,7 @@ class TextGenerationPipeline(ModelPipeline):
             "num_return_sequences": num_return_sequences,
         }
         changes: Any = {name: value for name, value in given.items() if value is not None}
-        config = replace(generation_config or GenerationConfig(), **changes)
+        config = replace(own_config(generation_config), **changes)
         texts = texts_of(text_inputs)
         answers = self._answers(texts, config)
         return answers[0] if isinstance(text_inputs, str) else answers
@@ -102,7 +117,7 @@ class TextGenerationPipeline(ModelPipeline):
         self, text_input: str, generation_config: GenerationConfig | None = None
     ) -> Iterator[str]:
         """The continuation of one text as it is generated, in complete characters."""
-        config = generation_config or GenerationConfig()
+        config = own_config(generation_config)
         return self.generator.stream(text_input, config.options, config.stop_strings, config.seed)
 
     def _answers(self, texts: list[str], config: GenerationConfig) -> list[list[Answer]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
@@ -71,14 +71,17 @@ class FastTokenizer(EngineTokenizer):
         ]
         return found.ids, places
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids; special tokens are dropped."""
-        return self._engine.decode(list(ids), skip_special_tokens=True)
+    def decode(self, ids: Sequence[int], keep_special: bool = False) -> str:
+        """The text of these ids; special tokens are dropped unless `keep_special` is set."""
+        return self._engine.decode(list(ids), skip_special_tokens=not keep_special)
 
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json, and tokenizer_config.json with the special tokens."""
         names = {f"{role}_token": token for role, token in self._names.items()}
-        settings = {"tokenizer_class": "PreTrainedTokenizerFast"} | names
+        settings: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast"} | names
+        # A BERT reads pairs: transformers gives it segments only where the file says so.
+        if {"cls", "sep"} <= self._names.keys():
+            settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
         atomic_write(Path(directory) / "tokenizer.json", self.to_json() + "\n")
         atomic_write(
             Path(directory) / "tokenizer_config.json", json.dumps(settings, indent=2) + "\n"

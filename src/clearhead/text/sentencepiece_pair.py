@@ -18,6 +18,7 @@ from clearhead.text.tokenizer import Tokenizer
 
 SPECIAL_TOKENS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _LANGUAGE = re.compile(r">>[^<]*<<")  # the target language of a multilingual model: ">>fr<< Hello."
+_BEGINNING = re.compile(r"\s*(>>[^<\s]{1,32}<<)")
 
 
 class SentencePiecePair:
@@ -184,6 +185,11 @@ class MarianLanguages:
     def encode_target(self, text: str) -> list[int]:
         """Ids of a text in the target language."""
         return self.pair.encode_target(text)[:-1]
+
+    def language(self, text: str) -> str:
+        """The target language that a text begins with (>>fr<<), if the model has it, else ""."""
+        code = _BEGINNING.match(text)
+        return code[1] if code and code[1] in self.pair._vocab else ""
 
     def decode(self, ids: Sequence[int]) -> str:
         """The target text of these ids; special tokens are dropped."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearhead.errors import UserError
-from clearhead.text import BothLanguages
+from clearhead.text import BothLanguages, MarianLanguages
 
 logger = logging.getLogger(__name__)
 
@@ -273,7 +273,7 @@ class Reader:
         spans = [(number, span) for number, text in enumerate(texts) for span in self._spans(text)]
         # A span that cannot fit is cut before it is encoded: megabytes would take minutes.
         possible = [(number, span) for number, span in spans if self._may_fit(*span)]
-        encoded = self.encode([texts[number][start:end] for number, (start, end) in possible])
+        encoded = self.encode([self._part(texts[n], texts[n][s:e]) for n, (s, e) in possible])
         fitting = dict(zip(possible, encoded, strict=True))
         sources: list[Source] = []
         for number, span in spans:
@@ -294,6 +294,12 @@ class Reader:
         end = len(text.rstrip())
         return [(start, end)] if start < end else []
 
+    def _part(self, text: str, part: str) -> str:
+        """A part of a text; the language that a text begins with (>>fr<<) is that of every part."""
+        if isinstance(self.tokenizer, MarianLanguages) and not self.tokenizer.language(part):
+            return self.tokenizer.language(text) + part
+        return part
+
     def _parts(self, number: int, text: str, span: Span, tokens: int) -> Iterator[Source]:
         opening = text[span[0] : span[0] + 40]
         length = f"{tokens} tokens, EOS included" if tokens else f"{span[1] - span[0]:,} characters"
@@ -303,14 +309,15 @@ class Reader:
                 f"{size}, but this model has src_seq_len={self.src_seq_len} positions; "
                 "shorten it, or leave out --long-input refuse (in Python: refuse_long=False)"
             )
-        spans = cut(text, span, self._fits)
+        spans = cut(text, span, lambda part: self._fits(self._part(text, part)))
         logger.warning(
             "%s; the model has %d positions, so it is translated in %d parts",
             size,
             self.src_seq_len,
             len(spans),
         )
-        for part, encoded in zip(spans, self.encode([text[s:e] for s, e in spans]), strict=True):
+        parts = [self._part(text, text[start:end]) for start, end in spans]
+        for part, encoded in zip(spans, self.encode(parts), strict=True):
             yield Source(number, part, *encoded)
 
     def _fits(self, part: str) -> bool:
