@@ -117,15 +117,15 @@ def figures() -> dict[str, Figure]:
     length, function = longest_function()
     first = [path for path in sizes if path.relative_to(SOURCE).parts[0] not in LATER]
     return {
-        "files": Figure(len(sizes), 1, 363, ""),
+        "files": Figure(len(sizes), 1, 364, ""),
         "files without the course and biology": Figure(len(first), 1, 312, "at most 320"),
-        "lines": Figure(total, 1, 54_516, ""),
-        "lines without them": Figure(sum(sizes[p] for p in first), 1, 46_220, "at most 33,000"),
+        "lines": Figure(total, 1, 54_865, ""),
+        "lines without them": Figure(sum(sizes[p] for p in first), 1, 46_527, "at most 33,000"),
         "lines of decoding and fast": Figure(
             lines_of("decoding", "fast"), 1, 2_400, "at most 2,400"
         ),
         "lines of code of the course": Figure(code_of("learn"), 1, 3_162, "at most 3,000"),
-        "lines of code of biology": Figure(code_of("biology"), 1, 2_307, "at most 3,000"),
+        "lines of code of biology": Figure(code_of("biology"), 1, 2_341, "at most 3,000"),
         "median lines of a file": Figure(median(sizes.values()), 110, 160, "110 to 160"),
         "imports, % of lines": Figure(round(100 * import_lines() / total, 1), 0, 7.8, "at most 6"),
         "largest file": Figure(sizes[largest], 1, 350, "at most 350", name_of(largest)),

@@ -138,6 +138,10 @@ def test_a_word_without_weight_takes_that_of_its_neighbour() -> None:
         "Price* and terms*",
         "https://example.org/a_b_c*d* is",
         "<me@example.org> 1 <3 2",
+        "[[1, 2], [3, 4]] and x = '' or ''",
+        "5'' and 7'' and ``a''",
+        "$5 and $10, US$7 or $8-$9",
+        "$HOME, ${HOME} and 50% of {name}: %s",
         '<p class="_a_ *b*">text</p>',
         "`open",
     ],
@@ -167,6 +171,8 @@ def test_what_is_not_markup_stays_in_the_text(text: str) -> None:
         ("\u200bThe\xad \x1b[31mcat\x1b[0m\x00", "The cat"),
         ('<a href="x" download>b</a> <b data-x hidden>d</b>', "b d"),
         ("- ```sh\n  a b\n  ```\n- c", "\n\n- c"),
+        ("''a'' '''b''' [[c]] [[d|e]] [[File:f.jpg|thumb|g]]", "a b c e g"),
+        ("[[https://a.org][b]] [[1](c)]", "b [1]"),
     ],
 )
 def test_markup_is_taken_out(text: str, plain: str) -> None:
@@ -205,6 +211,9 @@ def test_a_translator_keeps_every_tag_in_a_text_as_in_a_batch(texts: list[str]) 
 EXAMPLES = {
     "<li>I like the <b>red</b> car.</li>": "<li>J'aime la voiture <b>rouge</b>.</li>",
     "the **old** chair": "la **vieille** chaise",
+    "''The cat'' is '''very''' old.": "''Le chat'' est '''très''' vieux.",
+    "The [[dog]] is here.": "Le [[chien]] est là.",
+    "[[Paris|The capital]] is old.": "[[Paris|La capitale]] est vieille.",
     "Run `git status` to see the changes.": "Exécutez `git status` pour voir les modifications.",
     "\u200bGood morning.\u200e": "\u200bBonjour.\u200e",
     "<b>Good morning.</b>\n```\nGood morning.\n```": "<b>Bonjour.</b>\n```\nGood morning.\n```",
@@ -236,6 +245,26 @@ TOUCHING = [
 
 @pytest.mark.parametrize(("text", "copied"), TOUCHING)
 def test_no_name_of_code_is_left_in_a_translation(text: str, copied: str) -> None:
+    (translation,) = Translator.from_pretrained().translate([text])
+    assert copied in translation and not re.search(r"X\d", translation)
+
+
+READ_BY_PROGRAMS = [
+    ("You have {{count}} new messages.", "{{count}}"),
+    ("Hello {{ user.name }}, you are {{ user.age }} years old.", "{{ user.age }}"),
+    ("You have %(count)d new messages.", "%(count)d"),
+    ("%d%% completed", "%d%%"),
+    ("The value must be at least {min} and at most {max}.", "{max}"),
+    ("We define $\\frac{a}{b} \\leq \\sum_{i=1}^{n} x_i$.", "$\\frac{a}{b} \\leq \\sum_{i=1}^{n}"),
+    ("The growth was 50\\% in 2010.", "50\\%"),
+    ("The IP addresses are 10.0.0.1 and 255.255.255.0.", "255.255.255.0"),
+    ("The server is 192.168.0.1:8080.", "192.168.0.1:8080"),
+    ("2024-01-05 12:03:45 The file was not found.", "12:03:45"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "copied"), READ_BY_PROGRAMS)
+def test_placeholders_formulas_and_addresses_are_copied(text: str, copied: str) -> None:
     (translation,) = Translator.from_pretrained().translate([text])
     assert copied in translation and not re.search(r"X\d", translation)
 

@@ -14,8 +14,8 @@ from typing import IO, cast
 from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
 from clearhead.decoding.engine import DecodingOptions, alignment_layer_of
 from clearhead.errors import UserError
+from clearhead.translation.layout import FENCE
 from clearhead.translation.result import BLANK, Translation
-from clearhead.translation.sources import FENCE
 from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18

@@ -23,18 +23,19 @@ from clearhead.text.word_labels import (
     unit_weights,
     units,
 )
+from clearhead.translation.layout import MARKUP, Span, may_have_markup
 from clearhead.translation.result import Piece
-from clearhead.translation.sources import MARKUP, Source, Span, may_have_markup
+from clearhead.translation.sources import Source
 
 Key = tuple[float, ...]  # in the order of tags
-_OPENS = re.compile(r"""(?<![^\W_])[*_~]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
+_OPENS = re.compile(r"""(?<![^\W_])[*_~']{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
 _MARKDOWN = ("run", "link", "address")  # what is text without its partner
 _WORD_FOLLOWS = re.compile(r"(?:<[a-zA-Z][^<>]*>|!?\[|[*_~]{1,3})+\w")
 # What follows code without a space between: a word or other code, perhaps in tags.
 _TOUCHES = re.compile(r"(?:</?[a-zA-Z][^<>]*>|!?\[|[*_~])*(?:[^\W_]|`|<(?:code|kbd|samp|var)\b)")
 _LINE = re.compile(".+")
-_ENDS = ("</", "](", "][")
-_CLOSES = re.compile(r"(?<=\S)[*_~]{1,9}(?![^\W_])")
+_ENDS = ("</", "](", "][", "]]")
+_CLOSES = re.compile(r"(?<=\S)[*_~']{1,9}(?![^\W_])")
 
 
 class Mark(NamedTuple):
@@ -127,7 +128,8 @@ def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
     waiting: list[str] = []
     numbers: dict[str, list[int]] = {}  # of those that wait
     for number, match in enumerate(found):
-        name = (match["tag"] or match["run"] or "[" * (match.lastgroup in _MARKDOWN)).lower()
+        bracket = "[[" if match[0][:2] in ("[[", "]]") else "["
+        name = (match["tag"] or match["run"] or bracket * (match.lastgroup in _MARKDOWN)).lower()
         own, run = numbers.setdefault(name, []), match["run"]
         ends = own and _CLOSES.match(text, match.start()) if run else match[0][:2] in _ENDS
         inside = (found[own[-1]].end(), match.start()) if own else (0, 0)

@@ -23,7 +23,8 @@ from clearhead.decoding import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import counted
 from clearhead.text import BothLanguages
 from clearhead.text.word_labels import Link
-from clearhead.translation.sources import Source, Span
+from clearhead.translation.layout import Span
+from clearhead.translation.sources import Source
 
 logger = logging.getLogger(__name__)
 

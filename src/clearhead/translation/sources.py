@@ -1,10 +1,9 @@
 """From texts to what the model reads: sentences of token ids, each with its span in the text.
 
-A text is split where sentences end. What is layout and not language (marks of list items, tables,
-rules, tags of elements) is no part of a sentence: a model would change it, and translate what
-follows it in another way. A sentence with more tokens than the model has positions is cut where it
-hurts least. A heading in capitals (WHERE IS THE STATION?) shares hardly a token with the sentences
-that a model learned from, so it is read as it is usually written.
+A text is split where sentences end; what is layout (`clearhead.translation.layout`) is no part of
+a sentence. A sentence with more tokens than the model has positions is cut where it hurts least. A
+heading in capitals (WHERE IS THE STATION?) shares hardly a token with the sentences that a model
+learned from, so it is read as it is usually written.
 
 Spans are pairs of positions in the text, so nothing is lost: what lies between two spans is
 whitespace and layout, which are copied into the translation.
@@ -18,22 +17,22 @@ from typing import NamedTuple
 
 from clearhead.errors import UserError
 from clearhead.text import BothLanguages, MarianLanguages
+from clearhead.translation.layout import Span, after_mark, is_layout, language
 
 logger = logging.getLogger(__name__)
 
 CHARACTERS = 64  # of a token, at most: a longer text is taken to have too many tokens
-Span = tuple[int, int]  # start and end in a text
 Encode = Callable[[list[str]], list[list[int]]]
 
 # Never the end of a sentence, for a name or an example follows.
 _TITLES = re.compile(
     r"(?i:mr|mrs|ms|mx|dr|prof|st|mt|gen|col|maj|capt|cmdr|lt|sgt|adm|rev|fr|hon|pres|gov|sen|rep"
-    r"|supt|e\.g|i\.e|cf|viz|vs|v|ca|approx|esp)"
+    r"|supt|e\.g|i\.e|cf|viz|vs|v|ca|approx|esp|incl)"
 )
 # An abbreviation only where a number follows: "No. 5", but "No. I will not."
 _BEFORE_NUMBERS = re.compile(
-    r"(?i:nos?|nr|figs?|vols?|pp?|art|sect?|ch|eq|para|apt|bldg|rm|tel|ext"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+    r"(?i:nos?|nr|figs?|vols?|pp?|art|sect?s?|ch|chap|eqs?|refs?|tab|thm|al|para|apt|bldg|rm"
+    r"|tel|ext|ver|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 )
 # "J. R. R. Tolkien", "the U.S. Army"; the pronoun I is a word.
 _INITIALS = re.compile(r"(?:[A-HJ-Z]|(?:[A-Z]\.)+[A-Z])")
@@ -42,98 +41,6 @@ _BEGINNING = re.compile(r"""["'“‘«(\[¿¡–—-]*(\w)""")
 _VIEW = 60  # characters on either side that decide
 # Better gaps first: after clause punctuation, between words.
 _GAPS = (re.compile(r"(?<=[,;:–—])\s+"), re.compile(r"\s+"))
-_LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
-# Before a sentence: - * + • – > ## 1. 2) (3) a) b. 1.2. 1.2.3 [x] // --
-_MARK = re.compile(
-    r"(?:\s*(?:[-*+•◦▪‣·–—→>☐☑☒✓✔]|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)|[a-z]\."
-    r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
-    r"(?=\s))*\s*"
-)
-# Attributes of a tag that began in a line before, and the end of the tag.
-_REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
-_NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
-_FENCE = re.compile(r"(?:```|~~~)\w*")
-_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*")  # the time of a subtitle
-_BORDER = re.compile(r"\|")
-_TAGS = (
-    "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
-    "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
-    "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
-)
-_LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
-# Markup inside sentences; `clearhead.translation.markup` takes it out.
-FENCE = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*"
-# Attributes without a value.
-_FLAGS = r"checked|controls|disabled|download|hidden|multiple|open|required|selected|data-[\w-]+"
-_ATTRIBUTES = (
-    r"""(?:\s+(?:[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999})"""
-    rf"""|(?:{_FLAGS})(?=[\s/>])))*\s*"""
-)
-# Colours of a terminal, controls, zero-width characters; those that join letters or emoji stay.
-_INVISIBLE = (
-    r"\x1b\[[\d;]*m|[\0-\x08\x0e-\x1b\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-)
-# The address of a Markdown link that is used by its name elsewhere.
-_DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:[ \t]*<?(?:https?://|mailto:|[./#])\S*.*")
-_RAISED = r"<(?P<{0}>su[bp])>[^<>\n]{{1,99}}</(?P={0})>"
-# In a line that begins within code, the first mark closes it: "file`, `open` and `close`".
-_OPENS_CODE = r"(?:(?<=``)|(?![,.;:!?)]*\s))"
-MARKUP = re.compile(
-    rf"""
-  (?P<block>^(?!(?<=\S\n)~{{4,}}$){FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
-     |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
- |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
- |(?P<code>(?<!`)(?P<ticks>`+)(?!`){_OPENS_CODE}[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w*
-     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w*
-     |\b(?:(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")})+\w{{0,2}})
- |(?P<point>{_RAISED.format("note")}|\[\^\w+\]|{_INVISIBLE})
- |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
- |(?P<link>!?\[)
- |(?P<address>\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\]))
- |(?P<run>\*{{1,3}}|(?<!_)_(?!_)|~~)
-""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-_MARKUP_BEGINS = re.compile(rf"[*_~`\[]|</?[a-zA-Z]|{_INVISIBLE}")
-_BETWEEN = re.compile(rf"\t|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
-
-
-def may_have_markup(text: str) -> bool:
-    """Whether a character or tag with which markup begins is in the text."""
-    return bool(_MARKUP_BEGINS.search(text))
-
-
-def language(text: str) -> Iterator[Span]:
-    """The parts of each line between tags, tabs and the borders of cells, in order."""
-    for line in _LINE.finditer(text):
-        if _DEFINITION.fullmatch(line[0]):
-            continue
-        for start, end in _split(_BETWEEN, text, line.start(), line.end()):
-            first = after_mark(text, start, end)
-            if text.startswith("|", first, end):  # a row of a table, perhaps in a list
-                yield from _split(_BORDER, text, first, end)
-            else:
-                yield start, end
-
-
-def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
-    """What lies between the matches."""
-    for match in layout.finditer(text, start, end):
-        yield start, match.start()
-        start = match.end()
-    yield start, end
-
-
-def after_mark(text: str, start: int, end: int) -> int:
-    """Where the sentence begins: behind the marks of a list item or heading, or attributes."""
-    found = _REST_OF_TAG.match(text, start, end) or _MARK.match(text, start, end)
-    assert found is not None  # which may be empty
-    return found.end()
-
-
-def is_layout(sentence: str) -> bool:
-    """Whether nothing is to be translated: no letter or digit, a fence, the time of a subtitle."""
-    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _FENCE, _CUE))
 
 
 def sentence_spans(text: str) -> list[Span]:

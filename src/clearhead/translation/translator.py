@@ -32,7 +32,7 @@ from clearhead.translation.result import (
     layout_only,
     warn_of_limits,
 )
-from clearhead.translation.sources import Reader, Source, may_have_markup
+from clearhead.translation.sources import Reader, Source
 
 if TYPE_CHECKING:
     from clearhead.models import Transformer
@@ -181,8 +181,8 @@ class Translator:
             raise UserError(f"options={options!r}; give DecodingOptions(beam_size=4), for example")
         if mark_doubt:
             options = replace(options, scores=True)
-        marked = [take_out(text) for text in texts] if any(map(may_have_markup, texts)) else []
-        plain = [text.plain for text in marked] or texts
+        marked = [take_out(text) for text in texts]
+        plain = [text.plain for text in marked]
         sources = self.reader.read(plain)
         found = self._decode(plain, sources, options)
         warn_of_limits(plain, sources, found)
@@ -198,7 +198,7 @@ class Translator:
         blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
         if mark_doubt:
             blank, pieces = self._marked(blank, plain, pieces)
-        if marked:
+        if any(text.marks for text in marked):
             layer = alignment_layer_of(self.engine.config.decoder_layers)
             restore = MarkupRestorer(self.tokenizer, layer, self._attention)
             pieces = restore(marked, sources, pieces)

@@ -19,6 +19,8 @@ _EMOJI = "[\u2600-\u27bf\U0001f1e6-\U0001faff]"
 # Earlier kinds are searched first; what they match is hidden from later kinds.
 _KINDS = (
     ("code", re.compile(r"`([^`]+)`")),
+    # Placeholders: %s %1$d {name} ${user}
+    ("code", re.compile(r"(?<![\w%])%(?:\d+\$)?[sdifgux@](?!\w)|[$%#]?(?<!\w)\{\w*\}")),
     ("URL", re.compile(rf"(?:https?://|www\.|{_HOST}/)[^\s<>«»“”\"]*[\w/]")),
     ("e-mail address", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
     ("hashtag", re.compile(r"(?<![\w&])#\w*[^\W\d]\w*")),
@@ -33,7 +35,7 @@ _CODE = re.compile(
     r"\b(?:[A-Za-z]+\d\w*(?:-\w+)*|[A-Z]+(?:-\w+)*-\d\w*(?:-\w+)*|\d+[A-LN-Z][A-Z]*\d\w*)\b"
 )
 # What every pattern above contains: most sentences hold none of it.
-_ANY = re.compile(rf"{_EMOJI}|[`@#/_\d]|--|\.\w")
+_ANY = re.compile(rf"{_EMOJI}|[`@#/_\d{{]|%\w|--|\.\w")
 _AMOUNT = re.compile(r"[$€£/]")
 LOW_SCORE, CUT_OFF = "low score", "cut off"
 

@@ -1,0 +1,152 @@
+"""What of a text is layout and markup, and what is language.
+
+Layout (marks of list items, tables, rules, tags of elements, keys of data) is no part of a
+sentence: a model would change it, and translate what follows it in another way. Markup stands
+inside sentences (`MARKUP`); `clearhead.translation.markup` takes it out and puts it back.
+"""
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]  # start and end in a text
+
+_LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
+# Before a sentence: - * + • – >> ## 1. 2) (3) a) b. iv. 1.2. 1.2.3 [x] ( ) // --
+_MARK = re.compile(
+    r"(?:\s*(?:[-*+•◦▪‣·–—→☐☑☒✓✔]|>+|\( ?\)|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)"
+    r"|(?:[a-z]|[ivx]+)\.|[ivx]+\)"
+    r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
+    r"(?=\s))*\s*"
+)
+# Attributes of a tag that began in a line before, and the end of the tag.
+_REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
+_NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
+_FENCE = re.compile(r"(?:```|~~~)\w*")
+_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*")  # the time of a subtitle
+_BORDER = re.compile(r"[|│║┃]")
+# Data: "key": "The value", / title: "A title" / msgid "Text"; and rows of CSV: 1,"The cat",red
+_STRING = r'"(?:[^"\\]|\\.|"")*"'
+_KEY = rf"(?:(?:{_STRING}|[a-z_][\w.-]*)(?:\s*:\s*|\s+=\s+)|msg\w+(?:\[\d+\])?\s+)"
+_PAIRS = re.compile(
+    rf'[\s{{\[-]{{0,99}}(?:{_KEY}|(?=.*\\n"$)){_STRING}(?:\s*,\s*{_KEY}(?:{_STRING}|[\w.]+))*[\s\]}},;]*'
+)
+_CELL = rf'{_STRING}|(?!\s)[^",;]*'
+_QUOTE = re.compile(r'\\"|""')
+_ROW = re.compile(rf'(?=.*(?:[,;]"|"[,;]))(?:{_CELL})(?:[,;](?:{_CELL}))+')
+_TAGS = (
+    "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
+    "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
+    "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
+)
+_LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
+# Markup inside sentences; `clearhead.translation.markup` takes it out.
+FENCE = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*"
+# Attributes without a value.
+_FLAGS = r"checked|controls|disabled|download|hidden|multiple|open|required|selected|data-[\w-]+"
+_ATTRIBUTES = (
+    r"""(?:\s+(?:[\w:@.-]+\s*=\s*(?:"[^"]{0,999}"|'[^']{0,999}'|[^\s"'<>]{1,999})"""
+    rf"""|(?:{_FLAGS})(?=[\s/>])))*\s*"""
+)
+# Colours of a terminal, controls, zero-width characters; those that join letters or emoji stay.
+_INVISIBLE = (
+    r"\x1b\[[\d;]*m|[\0-\x08\x0e-\x1b\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+# The address of a Markdown link that is used by its name elsewhere.
+_DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:[ \t]*<?(?:https?://|mailto:|[./#])\S*.*")
+_RAISED = r"<(?P<{0}>su[bp])>[^<>\n]{{1,99}}</(?P={0})>"
+# In a line that begins within code, the first mark closes it: "file`, `open` and `close`".
+_OPENS_CODE = r"(?:(?<=``)|(?![,.;:!?)]*\s))"
+# %(name)s %-10s %d%% {{ user.name }} {% if a %} {price:.2f}; the model copies %s and {name}.
+_SPEC = r"[-+0]*\d*(?:\.\d+)?[sdifgux]\b"
+_PLACEHOLDER = (
+    rf"(?<!\w)%(?:\(\w+\){_SPEC}(?:%%)?|(?:\d+\$)?{_SPEC}%%|(?=[-+\d.]+[sdifgux]){_SPEC})"
+    r"|\{\{[^{}\n]{1,199}\}\}|\{%[^{}\n]{1,199}%\}|(?<![\w\\}])\{\w+[.:!\[][^{}\s]{1,99}\}"
+)
+# $x^2$ \(a\) \cite{a} 50\%; a $ before a space or after one is no formula: $5 and $10.
+_TEX = (
+    r"(?<![\w\\$])\$(?=[^\s$](?:[^$\n]{0,499}[^\s$])?\$(?![\w$]))"
+    r"(?:[^\s$]+|[^$\n]*[\\^_=<>+][^$\n]*)\$"
+    r"|\\\([^\n]{1,499}?\\\)|\\\[\s[^\n]{1,499}?\s\\\]|\b\d+(?:\.\d+)?\\%"
+    r"|\\(?:begin|end|label|\w{0,9}ref|\w{0,9}cite\w{0,9})\*?(?:\[[^\[\]\n]{0,99}\])?"
+    r"\{[^{}\n]{1,199}\}"
+)
+# 12:03:45,123 00:1A:2B:3C:4D:5E 192.168.0.1:80: no numbers with a comma.
+_ADDRESS = (
+    r"(?<![\w.:])(?:(?:[\dA-Fa-f]{2}:){2,9}[\dA-Fa-f]{2}\b(?:[.,]\d+)?"
+    r"|(?:\d{1,3}\.){3}\d{1,3}\b(?::\d+)?)"
+)
+MARKUP = re.compile(
+    rf"""
+  (?P<block>^(?!(?<=\S\n)~{{4,}}$){FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
+     |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
+ |(?P<code>(?<!`)(?P<ticks>`+)(?!`){_OPENS_CODE}[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w*
+     |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w*
+     |(?:{_PLACEHOLDER})+|{_TEX}|{_ADDRESS}
+     |\b(?:(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")})+\w{{0,2}})
+ |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
+ |(?P<point>{_RAISED.format("note")}|\[\^\w+\]|{_INVISIBLE})
+ |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
+ |(?P<link>(?<![\w(])\[\[(?:[^\[\]\n]{{0,199}}(?:\||\]\[))?(?=[^\[\]\n]*\]\](?![(\[]))|!?\[)
+ |(?P<address>\]\](?![(\[])|\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\]))
+ |(?P<run>\*{{1,3}}|(?<!_)_(?!_)|~~|(?<!')'{{2,5}}(?!'))
+""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|{_INVISIBLE}")
+# Three spaces or more between columns, the dots of a table of contents.
+_GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}"
+_BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
+
+
+def may_have_markup(text: str) -> bool:
+    """Whether a character or tag with which markup begins is in the text."""
+    return bool(_MARKUP_BEGINS.search(text))
+
+
+def language(text: str) -> Iterator[Span]:
+    """The parts of each line between tags, tabs and the borders of cells, in order."""
+    for line in _LINE.finditer(text):
+        if _DEFINITION.fullmatch(line[0]):
+            continue
+        if '"' in line[0] and (cells := _cells(line[0])):
+            for start, end in cells:
+                yield from _split(_QUOTE, text, line.start() + start, line.start() + end)
+            continue
+        for start, end in _split(_BETWEEN, text, line.start(), line.end()):
+            first = after_mark(text, start, end)
+            if _BORDER.match(text, first, end):  # a row of a table, perhaps in a list
+                yield from _split(_BORDER, text, first, end)
+            else:
+                yield start, end
+
+
+def _cells(line: str) -> list[Span]:
+    """The values of a line of data, without their quotation marks; none if it is language."""
+    if _PAIRS.fullmatch(line):
+        kind = rf"(?:\s*{_KEY}|^\s*)({_STRING})"
+    elif _ROW.fullmatch(line):
+        kind = rf"({_CELL})"
+    else:
+        return []
+    spans = [match.span(1) for match in re.finditer(kind, line)]
+    return [(s + 1, e - 1) if line[s:e].startswith('"') else (s, e) for s, e in spans]
+
+
+def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
+    """What lies between the matches."""
+    for match in layout.finditer(text, start, end):
+        yield start, match.start()
+        start = match.end()
+    yield start, end
+
+
+def after_mark(text: str, start: int, end: int) -> int:
+    """Where the sentence begins: behind the marks of a list item or heading, or attributes."""
+    found = _REST_OF_TAG.match(text, start, end) or _MARK.match(text, start, end)
+    assert found is not None  # which may be empty
+    return found.end()
+
+
+def is_layout(sentence: str) -> bool:
+    """Whether nothing is to be translated: no letter or digit, a fence, the time of a subtitle."""
+    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _FENCE, _CUE))
