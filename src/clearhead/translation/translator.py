@@ -14,6 +14,7 @@ from clearhead.text import BothLanguages
 from clearhead.text.inputs import check_texts
 from clearhead.text.model_files import ENGLISH_FRENCH, LANGUAGES, read_json
 from clearhead.text.word_labels import Link, Weights, word_links
+from clearhead.translation.layout import may_have_markup
 from clearhead.translation.loading import (
     DEFAULT_THRESHOLD,
     Loaded,
@@ -179,10 +180,9 @@ class Translator:
         options = DecodingOptions() if options is None else options
         if not isinstance(options, DecodingOptions):
             raise UserError(f"options={options!r}; give DecodingOptions(beam_size=4), for example")
-        if mark_doubt:
-            options = replace(options, scores=True)
-        marked = [take_out(text) for text in texts]
-        plain = [text.plain for text in marked]
+        options = replace(options, scores=options.scores or mark_doubt)
+        marked = [take_out(text) for text in texts] if any(map(may_have_markup, texts)) else []
+        plain = [text.plain for text in marked] or texts
         sources = self.reader.read(plain)
         found = self._decode(plain, sources, options)
         warn_of_limits(plain, sources, found)
@@ -198,7 +198,7 @@ class Translator:
         blank = BLANK if alignment_layer is None else replace(BLANK, alignment=())
         if mark_doubt:
             blank, pieces = self._marked(blank, plain, pieces)
-        if any(text.marks for text in marked):
+        if marked:
             layer = alignment_layer_of(self.engine.config.decoder_layers)
             restore = MarkupRestorer(self.tokenizer, layer, self._attention)
             pieces = restore(marked, sources, pieces)
