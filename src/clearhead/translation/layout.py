@@ -22,17 +22,20 @@ _MARK = re.compile(
 _REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
 _NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
 _FENCE = re.compile(r"(?:```|~~~)\w*")
-_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*")  # the time of a subtitle
+# The time of a subtitle, a comment of a .po file for programs.
+_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*|#[:,|]\s.*")
 _BORDER = re.compile(r"[|│║┃]")
-# Data: "key": "The value", / title: "A title" / msgid "Text"; and rows of CSV: 1,"The cat",red
-_STRING = r'"(?:[^"\\]|\\.|"")*"'
-_KEY = rf"(?:(?:{_STRING}|[a-z_][\w.-]*)(?:\s*:\s*|\s+=\s+)|msg\w+(?:\[\d+\])?\s+)"
-_PAIRS = re.compile(
-    rf'[\s{{\[-]{{0,99}}(?:{_KEY}|(?=.*\\n"$)){_STRING}(?:\s*,\s*{_KEY}(?:{_STRING}|[\w.]+))*[\s\]}},;]*'
-)
-_CELL = rf'{_STRING}|(?!\s)[^",;]*'
+# Data: {"key": "The value", "list": ["One", 2]}, title: "A title", msgid "Text", "of a .po file\\n"
+_STRING = r'"(?:[^"\\]|\\.|"")*+"'
+_KEY = rf"(?:{_STRING}|[a-z_][\w.-]*+)(?:\s*+:\s*+|\s++=\s++)|msg\w++(?:\[\d+\])?\s++"
+_DATA = re.compile(rf"(?:{_KEY}|{_STRING}|-?\d[\w.+-]*+|(?:true|false|null)\b|[{{}}\[\],;\s-])++")
+_VALUE = re.compile(rf"{_KEY}|({_STRING})")
+# Rows of CSV: 1,"The cat",red; without quotation marks they have three cells or more.
+_CELL = re.compile(rf'({_STRING}|(?!\s)[^",;]*+)')
+_ROW = re.compile(rf"{_CELL.pattern}(?:[,;]{_CELL.pattern})++")
+_QUOTED_CELL = re.compile(r'[,;]"|"[,;]')
+_BETWEEN_CELLS = re.compile(r"(?<!\d)[,;](?=\S)|[,;](?=[^\s\d])")
 _QUOTE = re.compile(r'\\"|""')
-_ROW = re.compile(rf'(?=.*(?:[,;]"|"[,;]))(?:{_CELL})(?:[,;](?:{_CELL}))+')
 _TAGS = (
     "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
     "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
@@ -108,7 +111,7 @@ def language(text: str) -> Iterator[Span]:
     for line in _LINE.finditer(text):
         if _DEFINITION.fullmatch(line[0]):
             continue
-        if '"' in line[0] and (cells := _cells(line[0])):
+        if (cells := _cells(line[0])) is not None:
             for start, end in cells:
                 yield from _split(_QUOTE, text, line.start() + start, line.start() + end)
             continue
@@ -120,16 +123,15 @@ def language(text: str) -> Iterator[Span]:
                 yield start, end
 
 
-def _cells(line: str) -> list[Span]:
-    """The values of a line of data, without their quotation marks; none if it is language."""
-    if _PAIRS.fullmatch(line):
-        kind = rf"(?:\s*{_KEY}|^\s*)({_STRING})"
-    elif _ROW.fullmatch(line):
-        kind = rf"({_CELL})"
-    else:
-        return []
-    spans = [match.span(1) for match in re.finditer(kind, line)]
-    return [(s + 1, e - 1) if line[s:e].startswith('"') else (s, e) for s, e in spans]
+def _cells(line: str) -> list[Span] | None:
+    """The values of a line of data, without their quotation marks; None if it is language."""
+    found = list(_VALUE.finditer(line)) if '"' in line and _DATA.fullmatch(line) else []
+    # Strings alone are quotations, or cells.
+    if line.lstrip()[:1] not in ("{", "[") and all(m[1] for m in found) and line[-3:] != '\\n"':
+        is_row = _QUOTED_CELL.search(line) or len(_BETWEEN_CELLS.findall(line)) > 1
+        found = list(_CELL.finditer(line)) if is_row and _ROW.fullmatch(line) else []
+    spans = [match.span(1) for match in found if match[1]]
+    return [(s + 1, e - 1) if line[s] == '"' else (s, e) for s, e in spans] if found else None
 
 
 def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
