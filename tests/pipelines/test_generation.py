@@ -115,6 +115,11 @@ def test_a_stop_string_ends_a_text_and_is_not_in_it(writer: TextGenerator) -> No
         assert streamed == one.text
 
 
+def test_another_number_of_seeds_than_of_prompts_is_refused(writer: TextGenerator) -> None:
+    with pytest.raises(UserError, match="1 seeds for 2 prompts"):
+        writer.generate(["The man", "A dog"], seeds=[1])
+
+
 def test_without_a_seed_no_two_texts_are_alike(writer: TextGenerator) -> None:
     found = writer.generate(["Once"] * 4, WILD)
     assert len({one.text for one in found}) == 4 and len({one.seed for one in found}) == 4

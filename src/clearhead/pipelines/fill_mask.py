@@ -140,8 +140,8 @@ class FillMaskPipeline(TextPipeline):
             inner = [number for number in row if number not in special]
             if len(inner) != 1:
                 raise UserError(
-                    f"the target {target!r} is {len(inner)} of this model's tokens, and a mask "
-                    "stands for one; give another word"
+                    f"the target {target!r} is not one of this model's tokens but {len(inner)}; a "
+                    "mask stands for one, so give another word"
                 )
             found[inner[0]] = target
         return list(found)

@@ -186,7 +186,8 @@ class TextGenerator(PretrainedReader):
         """The continuation of every prompt, in order; `rows` are generated in parallel.
 
         Raises:
-            UserError: a prompt is longer than the model's positions, or a seed is negative.
+            UserError: a prompt is longer than the model's positions, a seed is negative, or there
+                is not one for each prompt.
         """
         if isinstance(prompts, str):
             raise UserError("generate takes a list of prompts, got one str; write generate([text])")
@@ -194,6 +195,8 @@ class TextGenerator(PretrainedReader):
         if seeds is None:
             first = fresh_seed()
             seeds = range(first, first + len(prompts))
+        if len(seeds) != len(prompts):
+            raise UserError(f"{len(seeds)} seeds for {len(prompts)} prompts; give one for each")
         found: dict[int, Generated] = {}
         lengths = [len(self.encode(prompt)) for prompt in prompts]
         for group in batches_by_tokens(lengths, batch_sentences=rows):
