@@ -21,7 +21,7 @@ from clearhead.biology.examples import (
     numbers_of,
 )
 from clearhead.biology.predicting import Predictor
-from clearhead.compare.sequence_baselines import Baseline, baselines, counted, features_for
+from clearhead.compare.sequence_baselines import Baseline, baselines, features_for
 from clearhead.data.folds import clusters, duplicates, grouped, stratified
 from clearhead.data.sequences import Record
 from clearhead.errors import UserError
@@ -149,9 +149,7 @@ class Truth(NamedTuple):
         if not self.labels:
             return np.array(numbers_of(records))
         order = {label: number for number, label in enumerate(self.labels)}
-        if self.answer == "classes":
-            return np.array([order[record.label or ""] for record in records])
-        return np.array([order[(r.label or "")[t]] for r in records for t in counted(r)])
+        return np.array([order[label] for r in records for label in labels_of(r, self.answer)])
 
 
 def _classical(baseline: Baseline, truth: Truth) -> Answer:
@@ -191,7 +189,7 @@ def _learned(values: dict[str, Any], truth: Truth) -> Answer:
             return np.array([[float(found.label)] for found in every])
         if truth.answer == "positions":
             pairs = zip(every, test, strict=True)
-            own = np.concatenate([found.chances[counted(record)] for found, record in pairs])
+            own = np.concatenate([found.chances[record.counted] for found, record in pairs])
         else:
             own = np.array([found.chances for found in every])
         # A class that the other folds do not have is never predicted.

@@ -167,8 +167,7 @@ def labels_of(record: Record, answer: str) -> Sequence[str]:
     label = record.label or ""
     if answer != "positions":
         return [label]
-    mask = record.mask or "1" * len(label)
-    return [one for one, counts in zip(label, mask, strict=False) if counts == "1"]
+    return [label[position] for position in record.counted]
 
 
 def hold_out(

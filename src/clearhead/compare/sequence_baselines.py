@@ -100,12 +100,6 @@ def _one_hot(records: Sequence[Record], letters: Sequence[str], width: int) -> A
     return encoder.fit_transform(found)
 
 
-def counted(record: Record) -> list[int]:
-    """The positions whose labels count."""
-    mask = record.mask or "1" * len(record.sequence)
-    return [position for position, one in enumerate(mask) if one == "1"]
-
-
 def _windows(records: Sequence[Record], letters: Sequence[str]) -> Any:
     """Sparse one-hot letters around each counted position, (positions, WINDOW * letters)."""
     from sklearn.preprocessing import OneHotEncoder
@@ -115,7 +109,7 @@ def _windows(records: Sequence[Record], letters: Sequence[str]) -> Any:
     for record in records:
         # 0 is padding or an unknown letter, and has only zeros.
         ids = np.pad([numbers.get(letter, 0) for letter in record.sequence], WINDOW // 2)
-        rows.append(np.lib.stride_tricks.sliding_window_view(ids, WINDOW)[counted(record)])
+        rows.append(np.lib.stride_tricks.sliding_window_view(ids, WINDOW)[record.counted])
     known = [list(numbers.values())] * WINDOW
     encoder = OneHotEncoder(categories=known, handle_unknown="ignore", dtype=np.float32)
     return encoder.fit_transform(np.concatenate(rows))

@@ -73,6 +73,12 @@ class Record(NamedTuple):
         """The label, if there is one."""
         return [] if self.label is None else [self.label]
 
+    @property
+    def counted(self) -> list[int]:
+        """The positions whose labels count."""
+        mask = self.mask or "1" * len(self.sequence)
+        return [position for position, one in enumerate(mask) if one == "1"]
+
 
 def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[Record]:
     """Stream the records of a file whose name tells its form; memory holds one record.

@@ -181,9 +181,7 @@ def generate(
     options, prompts = options or SamplingOptions(), lists_of_ids(prompts)
     check_prompts(prompts, engine.config.seq_len, engine.config.vocab_size)
     check_whole("rows", rows, 1)
-    (own_seeds,) = lists_of_ids([range(len(prompts)) if seeds is None else seeds])
-    if len(own_seeds) != len(prompts):
-        raise UserError(f"{len(own_seeds)} seeds for {len(prompts)} prompts; give one for each")
+    own_seeds = one_seed_each(range(len(prompts)) if seeds is None else seeds, len(prompts))
     lengths = [len(prompt) for prompt in prompts]
     found: dict[int, Continuation] = {}
     with ExitStack() as eval_mode:
@@ -193,6 +191,14 @@ def generate(
             own = [prompts[i] for i in group], options, [own_seeds[i] for i in group]
             found |= zip(group, _continue(engine, *own), strict=True)
     return [found[i] for i in range(len(prompts))]
+
+
+def one_seed_each(seeds: Sequence[int], prompts: int) -> list[int]:
+    """The seeds as a list, or a UserError if there is not one for each prompt."""
+    (own,) = lists_of_ids([seeds])
+    if len(own) != prompts:
+        raise UserError(f"{len(own)} seeds for {prompts} prompts; give one for each")
+    return own
 
 
 def _continue(

@@ -56,7 +56,7 @@ class GenerationConfig:
         )  # fmt: skip
 
 
-def own_config(given: Any) -> GenerationConfig:
+def _own_config(given: Any) -> GenerationConfig:
     """The settings given, or the defaults; those of `transformers` are refused."""
     if given is not None and not isinstance(given, GenerationConfig):
         kind = type(given)
@@ -108,7 +108,7 @@ class TextGenerationPipeline(ModelPipeline):
             "num_return_sequences": num_return_sequences,
         }
         changes: Any = {name: value for name, value in given.items() if value is not None}
-        config = replace(own_config(generation_config), **changes)
+        config = replace(_own_config(generation_config), **changes)
         texts = texts_of(text_inputs)
         answers = self._answers(texts, config)
         return answers[0] if isinstance(text_inputs, str) else answers
@@ -117,7 +117,7 @@ class TextGenerationPipeline(ModelPipeline):
         self, text_input: str, generation_config: GenerationConfig | None = None
     ) -> Iterator[str]:
         """The continuation of one text as it is generated, in complete characters."""
-        config = own_config(generation_config)
+        config = _own_config(generation_config)
         return self.generator.stream(text_input, config.options, config.stop_strings, config.seed)
 
     def _answers(self, texts: list[str], config: GenerationConfig) -> list[list[Answer]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from clearhead.decoding.causal import CausalEngine, native_causal_engine
 from clearhead.decoding.engine import SamplingOptions
-from clearhead.decoding.generation import ROWS, Ending, Writing
+from clearhead.decoding.generation import ROWS, Ending, Writing, one_seed_each
 from clearhead.decoding.precision import Precision
 from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
@@ -195,8 +195,7 @@ class TextGenerator(PretrainedReader):
         if seeds is None:
             first = fresh_seed()
             seeds = range(first, first + len(prompts))
-        if len(seeds) != len(prompts):
-            raise UserError(f"{len(seeds)} seeds for {len(prompts)} prompts; give one for each")
+        seeds = one_seed_each(seeds, len(prompts))
         found: dict[int, Generated] = {}
         lengths = [len(self.encode(prompt)) for prompt in prompts]
         for group in batches_by_tokens(lengths, batch_sentences=rows):

@@ -10,6 +10,7 @@ and to divide, n - 1 for the sum.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,10 +20,7 @@ Tensors = Sequence[Tensor]
 Count = Callable[[Tensors, Tensor], int]
 
 _INNER = {"matmul", "rmatmul", "bmm", "mm", "mv", "dot", "linear", "inner"}
-_RECURRENT = {
-    "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell",
-    "rnn_relu_cell",
-}  # fmt: skip
+_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
 _EACH = dict.fromkeys(
     (
         "add", "sub", "subtract", "rsub", "mul", "multiply", "rmul", "div", "rdiv", "divide",
@@ -112,16 +110,13 @@ def elementwise(name: str, dim: object, tensors: Tensors, result: Tensor) -> int
     return _EACH.get(name, 0) * result.numel() if result.is_floating_point() else 0
 
 
-def _layer_norm(ins: Tensors, out: Tensor) -> int:
-    """Mean, subtraction, squares, their mean, division: n each; + eps and √; gain n, bias n."""
-    features = math.prod(ins[1].shape) if len(ins) > 1 else out.shape[-1]
-    return (5 + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
+def _norm(each: int, ins: Tensors, out: Tensor) -> int:
+    """`each`: 3 for squares, their mean and division; 5 for a layer norm, which centres first.
 
-
-def _rms_norm(ins: Tensors, out: Tensor) -> int:
-    """Squares, their mean, product: n each; + eps and 1/√; gain n."""
+    For each vector + eps and √; for each element also gain and bias.
+    """
     features = math.prod(ins[1].shape) if len(ins) > 1 else out.shape[-1]
-    return (3 + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
+    return (each + len(ins[1:])) * out.numel() + 2 * (out.numel() // max(1, features))
 
 
 def _bias(ins: Tensors, out: Tensor) -> int:
@@ -151,12 +146,11 @@ def _recurrent(gates: int, formula: int) -> Count:
 
 
 _COUNTS: dict[str, Count] = {
-    "layer_norm": _layer_norm, "linear": _bias, "addmm": lambda ins, out: out.numel(),
+    "layer_norm": partial(_norm, 5), "rms_norm": partial(_norm, 3), "linear": _bias,
+    "addmm": lambda ins, out: out.numel(),
     "baddbmm": lambda ins, out: out.numel(), "scaled_dot_product_attention": _fused_attention,
     "conv1d": _bias, "conv2d": _bias, "conv3d": _bias, "lstm": _recurrent(4, 13),
     "gru": _recurrent(3, 11), "rnn_tanh": _recurrent(1, 2), "rnn_relu": _recurrent(1, 2),
-    "lstm_cell": _recurrent(4, 13), "gru_cell": _recurrent(3, 11), "rms_norm": _rms_norm,
-    "rnn_tanh_cell": _recurrent(1, 2), "rnn_relu_cell": _recurrent(1, 2),
 }  # fmt: skip
 
 

@@ -177,9 +177,10 @@ class Recorder(TorchFunctionMode):
         self.counted |= {id(tensor) for tensor in learned}
         row.doubts = list(dict.fromkeys(call.doubts))
         if results:
-            row.products = cost.products(call.name, call.args, tensors, results[0])
-            dim = call.argument(5, "training") if call.name == "batch_norm" else call.dim()
-            row.elementwise = cost.elementwise(call.name, dim, tensors, results[0])
+            name = call.name.removesuffix("_cell")  # lstm_cell: one step of an lstm
+            row.products = cost.products(name, call.args, tensors, results[0])
+            dim = call.argument(5, "training") if name == "batch_norm" else call.dim()
+            row.elementwise = cost.elementwise(name, dim, tensors, results[0])
             row.bytes = sum(cost.memory(result, tensors) for result in results)
         row.reads, row.writes = self.axes.serials_of(tensors), self.axes.serials_of(results)
         self.stack[-1].children.append(row)
