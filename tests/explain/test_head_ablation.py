@@ -12,6 +12,7 @@ from clearhead.explain.interpretability import (
     head_ablation,
     log_probability,
 )
+from clearhead.models.adapting import Adaptation, adapt, adapted_parts
 from tests.explain import tiny
 
 HEADS = [Head("encoder", 1, 0), Head("decoder", 0, 3), Head("cross", 1, 2)]
@@ -22,9 +23,14 @@ PATHS = {
 }
 
 
+@pytest.mark.parametrize("adapted", [False, True])
 @pytest.mark.parametrize("head", HEADS)
-def test_ablation_equals_a_zero_part_of_the_concatenation(head: Head) -> None:
+def test_ablation_equals_a_zero_part_of_the_concatenation(head: Head, adapted: bool) -> None:
     translator = tiny.translator()
+    if adapted:
+        adapt(translator.model, Adaptation(rank=2, projections=("w_v", "w_o")))
+        for _, part in adapted_parts(translator.model):
+            torch.nn.init.normal_(part.up.weight, std=0.3)
     pair = sentence_pair(translator, tiny.SOURCE, tiny.TARGET)
     block = translator.model.get_submodule(PATHS[head.kind].format(head.layer))
     d_k = tiny.D_MODEL // tiny.HEADS

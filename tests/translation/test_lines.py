@@ -191,10 +191,37 @@ def test_a_line_of_tildes_below_a_heading_is_no_fence() -> None:
         ['<div class="highlight"><pre>', "Hello", "</pre></div>"],
         ["<head><script src='x'></script><script>", "Hello", "</script>"],
         ["<style>", "</style><script>", "Hello", "</script>"],
+        [r"\begin{align*}", r"  \begin{pmatrix} Hello \end{pmatrix}", r"\end{align*}"],
+        [r"  \begin{verbatim}", "", "Hello", r"  \end{verbatim}"],
+        ["#+BEGIN_SRC python", "Hello", "", "#+end_src"],
+        [".. code-block:: python", "   :linenos:", "", "   Hello", "", "   Hello", ""],
     ],
 )
 def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) -> None:
-    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=6, n_best=1))
+    write = Writer(translator(), DecodingOptions())
     hello = write(["Hello"])
     assert write(block[:2]) + write(block[2:]) == "".join(f"{line}\n" for line in block).encode()
     assert write(["Hello"]) == hello
+    (whole,) = translator().translate(["\n".join(["Hello", *block, "Hello"])])
+    assert whole.split("\n") == [hello.decode().strip(), *block, hello.decode().strip()]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Hello", "", "[source,sh]", "----", "code", "----", "Hello"],  # AsciiDoc
+        ["Hello", "----", "Hello", "", "----", "Hello"],  # Markdown: a heading and a rule
+        ["Hello::", "", "    code", "  code", "", "Hello"],  # reStructuredText
+        ["  Hello::", "", "      code", "  Hello"],
+        [".. note:: Hello", "    Hello", ":param x: Hello", "== Hello", "#+TITLE: Hello"],
+        [r"\begin{itemize}", r"\begin{equation} code \end{equation}", "Hello"],
+    ],
+)
+def test_only_what_belongs_to_the_block_is_copied(lines: list[str]) -> None:
+    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=6, n_best=1))
+    hello = write(["Hello"]).decode().strip()
+    translated = [line.replace("Hello", hello) for line in lines]
+    copied = write(lines).decode().splitlines()
+    assert [a for a, b in zip(copied, lines, strict=True) if "Hello" in b or "code" in b] == [
+        a for a, b in zip(translated, lines, strict=True) if "Hello" in b or "code" in b
+    ]

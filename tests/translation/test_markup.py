@@ -161,7 +161,7 @@ def test_what_is_not_markup_stays_in_the_text(text: str) -> None:
         ("H<sub>2</sub>O, cats<sup>1</sup> and x[^1]", "X1, cats and x"),
         ("a <b/> b", "a b"),
         ("a\n```py\nx = *y*\n```\nb", "a\n\n\nb"),
-        ("a\n~~~\nb\n```\n", "a\n\n"),
+        ("a\n~~~\nb\n```\n", "a\n\n\n"),
         ("a <pre>b\n\nc</pre> d", "a \n d"),
         ("**a\nb**", "**a\nb**"),
         ("The `list`s and <code>Tensor</code>s", "The X1 and X2"),

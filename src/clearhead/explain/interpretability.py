@@ -25,9 +25,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.blocks import MultiHeadAttentionBlock
+from clearhead.blocks.variants.low_rank import LowRankLinear
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.explain import attention
@@ -67,7 +68,7 @@ def head_ablation(model: Transformer, heads: Sequence[Head]) -> Iterator[None]:
     Raises:
         UserError: there is no such head.
     """
-    columns = [_columns(model, head) for head in heads]
+    columns = [weights for head in heads for weights in _columns(model, head)]
     before = [weights.clone() for weights in columns]
     try:
         for weights in columns:
@@ -126,8 +127,11 @@ def _blocks(model: Transformer, kind: str) -> list[MultiHeadAttentionBlock]:
     return [block for block in blocks if isinstance(block, MultiHeadAttentionBlock)]
 
 
-def _columns(model: Transformer, head: Head) -> Tensor:
-    """The columns of w_o that belong to a head; writing to them changes the model."""
+def _columns(model: Transformer, head: Head) -> list[Tensor]:
+    """The columns of w_o that belong to a head; writing to them changes the model.
+
+    An adapted w_o reads its input with two matrices, its own W and A of the update.
+    """
     blocks = _blocks(model, head.kind)
     if not (0 <= head.layer < len(blocks) and 0 <= head.head < blocks[head.layer].h):
         raise UserError(
@@ -135,7 +139,10 @@ def _columns(model: Transformer, head: Head) -> Tensor:
             f"{len(blocks)} layers of {blocks[0].h} heads there, counted from 0"
         )
     block = blocks[head.layer]
-    return block.w_o.weight.detach()[:, head.head * block.d_k : (head.head + 1) * block.d_k]
+    w_o: nn.Module = block.w_o
+    readers = [w_o.linear, w_o.down] if isinstance(w_o, LowRankLinear) else [w_o]
+    part = slice(head.head * block.d_k, (head.head + 1) * block.d_k)
+    return [reader.get_parameter("weight").detach()[:, part] for reader in readers]
 
 
 ENCODER = "src_pos", "encoder.layers.*"

@@ -15,13 +15,14 @@ _LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
 _MARK = re.compile(
     r"(?:\s*(?:[-*+•◦▪‣·–—→☐☑☒✓✔]|>+|\( ?\)|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)"
     r"|(?:[a-z]|[ivx]+)\.|[ivx]+\)"
+    r"|\.\. [\w-]+::|:[a-z][\w +-]{0,40}:|={1,6}|\#\+\w+:"  # .. note:: :param x: == #+TITLE:
     r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
     r"(?=\s))*\s*"
 )
 # Attributes of a tag that began in a line before, and the end of the tag.
 _REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
 _NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
-_FENCE = re.compile(r"(?:```|~~~)\w*")
+_LONE_FENCE = re.compile(r"(?:```|~~~)\w*")
 # The time of a subtitle, a comment of a .po file for programs.
 _CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*|#[:,|]\s.*")
 _BORDER = re.compile(r"[|│║┃]")
@@ -33,17 +34,35 @@ _VALUE = re.compile(rf"{_KEY}|({_STRING})")
 # Rows of CSV: 1,"The cat",red; without quotation marks they have three cells or more.
 _CELL = re.compile(rf'({_STRING}|(?!\s)[^",;]*+)')
 _ROW = re.compile(rf"{_CELL.pattern}(?:[,;]{_CELL.pattern})++")
+_CELL_ENDS = ("", "\n", ",", ";")
 _QUOTED_CELL = re.compile(r'[,;]"|"[,;]')
 _BETWEEN_CELLS = re.compile(r"(?<!\d)[,;](?=\S)|[,;](?=[^\s\d])")
 _QUOTE = re.compile(r'\\"|""')
+_LETTER = re.compile(r"[^\W\d_]")  # a number is data: 3.5 remains 3.5
 _TAGS = (
     "address|article|aside|blockquote|body|br|button|caption|dd|div|dl|dt|figcaption|figure|footer"
     "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
     "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
 )
 _LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
+# Blocks of code, and how each ends.
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*")
+_TILDES = re.compile(r"\s*~{4,}\s*")
+_HTML = re.compile(  # also behind other tags: <div class="highlight"><pre>
+    r"(?:\s|</?[a-z][^<>]*>)*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE
+)
+_LATEX = re.compile(
+    r"\s*\\begin\{(?P<name>(?:verbatim|lstlisting|minted|comment|tikzpicture|algorithmic"
+    r"|displaymath|equation|align|gather|multline|eqnarray)\*?)\}"
+)
+_ORG = re.compile(r"\s*#\+begin_(?P<name>src|example|export|comment)\b", re.IGNORECASE)
+_ASCIIDOC = re.compile(r"-{4,}|\.{4,}|={4,}")  # below [source,python]
+# reStructuredText: what is indented below these is code.
+_DIRECTIVE = re.compile(
+    r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal|literalinclude|math|raw|toctree"
+    r"|doctest|testcode|image|include)::"
+)
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
-FENCE = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*"
 # Attributes without a value.
 _FLAGS = r"checked|controls|disabled|download|hidden|multiple|open|required|selected|data-[\w-]+"
 _ATTRIBUTES = (
@@ -80,8 +99,7 @@ _ADDRESS = (
 )
 MARKUP = re.compile(
     rf"""
-  (?P<block>^(?!(?<=\S\n)~{{4,}}$){FENCE}$.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)
-     |<(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
+  (?P<block><(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
  |(?P<code>(?<!`)(?P<ticks>`+)(?!`){_OPENS_CODE}[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w*
      |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w*
      |(?:{_PLACEHOLDER})+|{_TEX}|{_ADDRESS}
@@ -95,10 +113,74 @@ MARKUP = re.compile(
 """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|{_INVISIBLE}")
-# Three spaces or more between columns, the dots of a table of contents.
-_GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}"
+_MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|<!--|#\+|::|{_INVISIBLE}")
+# Three spaces or more between columns, the dots of a table of contents, :: above code.
+_GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}|(?<=\w)::(?=\s*$)"
 _BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
+
+
+class CodeBlocks:
+    """Called with one line after the other: whether it belongs to a block of code or a comment.
+
+    Fences of Markdown, <pre> and comments of HTML, listings and formulas of LaTeX, blocks of Org
+    and AsciiDoc (all with their first and last line), and what reStructuredText indents below a
+    directive or a paragraph that ends in `::`.
+    """
+
+    def __init__(self) -> None:
+        self._end: re.Pattern[str] | None = None
+        self._indented = -1  # code has more spaces than this
+        self._before = ""
+
+    def __call__(self, line: str) -> bool:
+        """Whether the line is to be copied."""
+        before, self._before = self._before.strip(), line
+        width = len(line) - len(line.lstrip())
+        if self._end is None and self._indented >= 0:
+            if width > self._indented or not line.strip():
+                return True
+            self._indented = -1
+        if self._end is not None:
+            if found := self._end.search(line):
+                self._end = self._begun("", line[found.end() :])
+            return True
+        self._end = self._begun(before, line)
+        directive = _DIRECTIVE.match(line)
+        if directive or (self._end is None and line.rstrip().endswith("::")):
+            self._indented = width
+        return bool(self._end or directive or _LATEX.match(line))
+
+    @staticmethod
+    def _begun(before: str, line: str) -> re.Pattern[str] | None:
+        """The end of the block that begins in this line, if it does not end there."""
+        heading = _TILDES.fullmatch(line) and 0 < len(before) <= len(line.strip())
+        if (fence := _FENCE.fullmatch(line)) and not heading:
+            return re.compile(rf"^[ \t>]*{fence['fence']}[`~]*[ \t>]*$")
+        if before.startswith(("[source", "[listing")) and _ASCIIDOC.fullmatch(line.strip()):
+            return re.compile(rf"^\s*{re.escape(line.strip())}\s*$")
+        if block := _LATEX.match(line):
+            end = re.escape(rf"\end{{{block['name']}}}")
+        elif block := _ORG.match(line):
+            end = rf"#\+end_{block['name']}"
+        elif block := _HTML.match(line):
+            end = f"</{block['tag']}>" if block["tag"] else "-->"
+        closes = re.compile(end, re.IGNORECASE) if block else None
+        return None if block and closes and closes.search(line, block.end()) else closes
+
+
+def code_blocks(text: str) -> list[Span]:
+    """The blocks of code of a text, each without the end of its last line."""
+    is_code, spans, start = CodeBlocks(), list[Span](), 0
+    within = False
+    for line in text.split("\n"):
+        end = start + len(line)
+        before, within = within, is_code(line)
+        if within and before and line.strip():
+            spans[-1] = spans[-1][0], end
+        elif within and not before:
+            spans.append((start, end))
+        start = end + 1
+    return spans
 
 
 def may_have_markup(text: str) -> bool:
@@ -130,8 +212,27 @@ def _cells(line: str) -> list[Span] | None:
     if line.lstrip()[:1] not in ("{", "[") and all(m[1] for m in found) and line[-3:] != '\\n"':
         is_row = _QUOTED_CELL.search(line) or len(_BETWEEN_CELLS.findall(line)) > 1
         found = list(_CELL.finditer(line)) if is_row and _ROW.fullmatch(line) else []
-    spans = [match.span(1) for match in found if match[1]]
+    spans = [match.span(1) for match in found if _LETTER.search(match[1] or "")]
     return [(s + 1, e - 1) if line[s] == '"' else (s, e) for s, e in spans] if found else None
+
+
+def quoted_cells(text: str, spans: list[Span], written: list[str]) -> list[str]:
+    """The translations at these spans, in quotation marks where a cell of CSV needs them.
+
+    A cell without them gets them when its translation has the character between cells.
+    """
+    quoted, first, left = list(written), 0, ""
+    for n, (start, end) in enumerate(spans):
+        before, right = text[max(0, start - 1) : start], text[end : end + 1]
+        if before in _CELL_ENDS:
+            first, left = n, before
+        separator = (left + right).strip()[:1]
+        if right in _CELL_ENDS and separator and separator in "".join(written[first : n + 1]):
+            line = text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0]
+            if separator in _CELL_ENDS and _cells(line) is not None:
+                quoted[first] = f'"{quoted[first]}'
+                quoted[n] += '"'
+    return quoted
 
 
 def _split(layout: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
@@ -151,4 +252,4 @@ def after_mark(text: str, start: int, end: int) -> int:
 
 def is_layout(sentence: str) -> bool:
     """Whether nothing is to be translated: no letter or digit, a fence, the time of a subtitle."""
-    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _FENCE, _CUE))
+    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _LONE_FENCE, _CUE))

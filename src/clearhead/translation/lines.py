@@ -2,11 +2,10 @@
 
 Lines are read as they come, so that a large file needs no large memory: a file gives many lines at
 a time, which are translated together; a pipe that gives one line gets its translation at once.
-Lines of fenced code are copied.
+Blocks of code are copied.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, cast
@@ -14,17 +13,12 @@ from typing import IO, cast
 from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
 from clearhead.decoding.engine import DecodingOptions, alignment_layer_of
 from clearhead.errors import UserError
-from clearhead.translation.layout import FENCE
+from clearhead.translation.layout import CodeBlocks
 from clearhead.translation.result import BLANK, Translation
 from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18
 FIRST_WINDOW, LAST_WINDOW = 32, 1024
-# Also behind other tags: <div class="highlight"><pre>
-_BLOCK = re.compile(
-    r"(?:\s|</?[a-zA-Z][^<>]*>)*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE
-)
-_TILDES = re.compile(r"\s*~{4,}\s*")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -156,41 +150,6 @@ Format = Callable[[int, str, list[Translation], Shown], list[str]]
 FORMATS: dict[str, Format] = {"text": as_text, "jsonl": as_jsonl, "moses": as_moses}
 
 
-class Fences:
-    """Called with one line after the other: whether it belongs to a block of code or a comment."""
-
-    def __init__(self) -> None:
-        self._open = self._before = ""
-
-    def __call__(self, line: str) -> bool:
-        """The fences themselves belong to it; a line below a heading (reStructuredText) is none."""
-        before, self._before = self._before.strip(), line
-        if not self._open and _TILDES.fullmatch(line) and 0 < len(before) <= len(line.strip()):
-            return False
-        if self._open.startswith(("<", "-")):  # until </pre> or -->
-            _, end, rest = line.lower().partition(self._open)
-            self._open = self._unclosed(rest) if end else self._open
-            return True
-        if not self._open and (end := self._unclosed(line)):
-            self._open = end
-            return True
-        fence = re.fullmatch(FENCE, line)
-        if not self._open:
-            self._open = fence["fence"] if fence else ""
-            return bool(fence)
-        if fence and line.strip(" \t>").startswith(self._open) and not line.strip(" \t>`~"):
-            self._open = ""
-        return True
-
-    @staticmethod
-    def _unclosed(line: str) -> str:
-        """The end of the block that begins in this line, if it does not end there."""
-        if not (block := _BLOCK.match(line)):
-            return ""
-        end = f"</{block['tag'].lower()}>" if block["tag"] else "-->"
-        return "" if end in line[block.end() :].lower() else end  # else `take_out` copies it
-
-
 class Writer:
     """Called with one list of texts after the other; counts them from 0 through all the lists."""
 
@@ -207,11 +166,11 @@ class Writer:
         if alignment_layer is None:
             alignment_layer = alignment_layer_of(translator.engine.config.decoder_layers)
         self.layer = alignment_layer if self.shown.alignments else None
-        self.number, self.fences = 0, Fences()
+        self.number, self.is_code = 0, CodeBlocks()
 
     def __call__(self, texts: list[str]) -> bytes:
-        """The lines for these texts, in UTF-8, each with its end; fenced code is copied."""
-        code = [self.fences(text) for text in texts]
+        """The lines for these texts, in UTF-8, each with its end; blocks of code are copied."""
+        code = [self.is_code(text) for text in texts]
         language = [text for text, copied in zip(texts, code, strict=True) if not copied]
         found = iter(
             self.translator.translate_detailed(language, self.options, self.layer, self.shown.doubt)

@@ -23,7 +23,7 @@ from clearhead.text.word_labels import (
     unit_weights,
     units,
 )
-from clearhead.translation.layout import MARKUP, Span, may_have_markup
+from clearhead.translation.layout import MARKUP, Span, code_blocks, may_have_markup
 from clearhead.translation.result import Piece
 from clearhead.translation.sources import Source
 
@@ -53,6 +53,11 @@ class Marked:
 
     plain: str
     marks: Sequence[Mark] = ()
+
+    def __add__(self, other: "Marked") -> "Marked":
+        n = len(self.plain)
+        marks = [mark._replace(start=mark.start + n, end=mark.end + n) for mark in other.marks]
+        return Marked(self.plain + other.plain, [*self.marks, *marks])
 
     def full(self) -> str:
         """The text with its markup."""
@@ -98,14 +103,23 @@ class Marked:
 
 
 def take_out(text: str) -> Marked:
-    """The text without the markup inside its sentences."""
+    """The text without blocks of code and without the markup inside its sentences."""
     if not may_have_markup(text):
         return Marked(text)
+    names = (name for n in count(1) if (name := f"X{n}") not in text)
+    whole, end = Marked(""), 0
+    for start, stop in code_blocks(text):
+        block = Marked("\n", [Mark(0, 1, text[start:stop])])
+        whole, end = whole + _take_out(text[end:start], names) + block, stop
+    return whole + _take_out(text[end:], names)
+
+
+def _take_out(text: str, names: Iterator[str]) -> Marked:
+    """The text without the markup inside its sentences; `names` are those of pieces of code."""
     found = [match for match in MARKUP.finditer(text) if not match["layout"]]
     partners = _partners(text, found)
     kept = [n for n, match in enumerate(found) if n in partners or match.lastgroup not in _MARKDOWN]
     numbers = {n: number for number, n in enumerate(kept)}
-    names = (name for n in count(1) if (name := f"X{n}") not in text)
     plain, end, marks = "", 0, list[Mark]()
     for n in kept:
         start, stop = found[n].span()

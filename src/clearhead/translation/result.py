@@ -23,7 +23,7 @@ from clearhead.decoding import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import counted
 from clearhead.text import BothLanguages
 from clearhead.text.word_labels import Link
-from clearhead.translation.layout import Span
+from clearhead.translation.layout import Span, quoted_cells
 from clearhead.translation.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -147,9 +147,10 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
     before = _BLANK_LINES.sub("", text[:end])
     read.add(before)
     written.add(before)
-    for piece in pieces:
+    texts = quoted_cells(text, [piece.span for piece in pieces], [piece.text for piece in pieces])
+    for piece, shown in zip(pieces, texts, strict=True):
         gap = text[end : piece.span[0]]  # the whitespace and layout between two sentences
-        words += [gap, piece.text]
+        words += [gap, shown]
         read.add(gap)
         written.add(gap)
         shift = read.first, written.first

@@ -94,6 +94,16 @@ def test_two_sentences_are_shown_in_four_blocks_as_well() -> None:
     assert torch.equal(torch.from_numpy(maps[2].weights[1]), weights[1][0, :, :3, 3:])
 
 
+def test_the_second_sentence_begins_at_the_same_token_with_padding_on_either_side() -> None:
+    weights = [torch.zeros(1, HEADS, 9, 9) for _ in range(LAYERS)]
+    for layer in weights:
+        layer[:, :, 2:7, 2:7] = torch.rand(HEADS, 5, 5).softmax(-1)
+    tokens = ["[PAD]", "[PAD]", "a", "b", "[SEP]", "c", "[SEP]", "[PAD]", "[PAD]"]
+    maps = head_view(weights, tokens, sentence_b_start=5).view.maps
+    assert [list(one.keys) for one in maps[:3]] == [tokens[2:7], tokens[2:5], tokens[5:7]]
+    assert torch.equal(torch.from_numpy(maps[3].weights[0]), weights[0][0, :, 5:7, 2:5])
+
+
 def test_the_attention_of_a_transformers_model_is_accepted() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(

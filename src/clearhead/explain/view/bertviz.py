@@ -100,8 +100,9 @@ class BertvizView:
             return []
         queries, keys = self._tokens(query_name, name), self._tokens(key_name, name)
         whole = AttentionMap.of(kind, check_layers(attention, name), queries, keys)
-        chosen = self._chosen(without_padding(whole))
-        return _in_parts(chosen, self.sentence_b_start if kind == "self" else None)
+        # The border counts from the first token, so it comes before padding is cut.
+        parts = _in_parts(whole, self.sentence_b_start if kind == "self" else None)
+        return [self._chosen(without_padding(part)) for part in parts]
 
     def _tokens(self, name: str, needed_by: str) -> list[str]:
         tokens = getattr(self, name)
