@@ -92,6 +92,12 @@ def test_a_label_of_its_own_for_each_record_is_refused(tmp_path: Path) -> None:
     refused(write(tmp_path / "x.csv", labels), "each of 40 records has a label of its own")
 
 
+def test_numbers_with_a_decimal_comma_are_no_classes(tmp_path: Path) -> None:
+    rows = [f"ACGT{'ACGT'[n % 4]}\t{n % 7},{n}" for n in range(60)]
+    (tmp_path / "x.tsv").write_text("\n".join(["sequence\tlabel", *rows]), "utf-8")
+    refused(tmp_path / "x.tsv", "write numbers with a decimal point")
+
+
 @pytest.mark.parametrize("count", [3, 40])
 def test_rare_classes_are_held_out_whatever_their_label(count: int) -> None:
     """Two records of each class: no class has a tenth to give."""

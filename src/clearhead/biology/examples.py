@@ -1,6 +1,7 @@
 """Labelled records as token ids and targets."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -88,12 +89,21 @@ def is_split_off(data: BiologyData, dev: Iterable[Record]) -> bool:
 
 
 def kind_of_answer(records: Sequence[Record]) -> Answer:
-    """One letter a position, many different numbers, or classes: what most labels look like."""
+    """One letter a position, many different numbers, or classes: what most labels look like.
+
+    Raises:
+        UserError: they are many different numbers with a decimal comma.
+    """
     labels, half = [record.label or "" for record in records], len(records) / 2
     if sum(len(r.label or "") == len(r.sequence) > 1 for r in records) > half:
         return "positions"
     distinct = set(labels)
     many = len(distinct) > FEW_CLASSES or len(distinct) > half > 2
+    if many and all(re.fullmatch(r"-?\d+,\d+", label) for label in distinct):
+        raise UserError(
+            f"{records[0].place}: the label {labels[0]!r} and all others have a comma; write "
+            "numbers with a decimal point"
+        )
     return "number" if many and sum(map(_is_number, labels)) > half else "classes"
 
 
