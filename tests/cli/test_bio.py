@@ -144,6 +144,30 @@ def test_options_that_do_not_fit_are_one_line(
     assert code == 2 and says in err and err.count("\n") == 1
 
 
+def test_an_option_and_a_change_of_the_same_value_are_refused(
+    data: Path, tmp_path: Path, call: Call
+) -> None:
+    for given, change in (
+        ([data], "data.train=other.csv"),
+        ([data, "--label-column", "label"], "data.label = name"),
+        ([data, "--model", "one"], "model.path=two"),
+    ):
+        code, out, err = call(
+            "dna", "train", *given, "--run-dir", tmp_path / "run", "--set", change, "--show-config"
+        )
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"--set {change} changes it; give one of them" in err
+
+
+def test_a_file_that_is_refused_leaves_no_head_on_standard_output(
+    model: Path, tmp_path: Path, call: Call
+) -> None:
+    (tmp_path / "x.fa").write_text(">a\nACGT\n>a\nACGT\n", encoding="utf-8")
+    for name in ("nowhere.fa", "x.fa"):
+        code, out, err = call("dna", "predict", model, tmp_path / name)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+
+
 def test_a_benchmark_needs_one_seed(data: Path, call: Call) -> None:
     code, _, err = call("dna", "benchmark", data, "--seeds", 0)
     assert code == 2 and "--seeds" in err and err.count("\n") == 1

@@ -154,6 +154,16 @@ def test_a_mask_is_filled_in(tmp_path: Path, call: Call) -> None:
     assert code == 2 and "write [MASK] where a word is missing" in err and err.count("\n") == 1
 
 
+def test_fill_mask_names_its_engine_as_the_other_commands_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bert(tmp_path, "BertForMaskedLM")
+    command = ["fill-mask", "--model", str(tmp_path), "--engine", "readable", "The [MASK] sleeps."]
+    assert run(command) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("clearhead: readable, float32: ") and err.count("\n") == 1
+
+
 def test_text_for_masks_that_is_not_utf8_is_one_line(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +217,18 @@ def test_a_cell_of_classify_has_no_tab_and_options_of_the_other_kind_are_refused
     assert (code, out) == (2, "") and "--top-k 3 is for labels of texts" in err
     code, out, err = call(*texts, "the a", "--words", "max")
     assert (code, out) == (2, "") and "--words max is for labels of words" in err
+
+
+def test_a_line_of_text_that_begins_as_fasta_does_is_a_text(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bert(tmp_path, "BertForSequenceClassification", **labelled(["bad", "good"]))
+    (tmp_path / "mail.txt").write_text("> the film\ngood\nbad\n", encoding="utf-8")
+    code, of_file, _ = call("classify", "--model", tmp_path, "-i", tmp_path / "mail.txt")
+    text = (tmp_path / "mail.txt").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert call("classify", "--model", tmp_path)[:2] == (code, of_file) == (0, of_file)
+    assert of_file.count("\n") == 3
 
 
 def test_proteins_from_standard_input_are_those_of_the_file(

@@ -174,6 +174,7 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
         (["Hi", "a\ud800b"], "TEXT, character 2: 0xd800 is not valid UTF-8"),
         (["-i", "nowhere.txt"], "nowhere.txt: no such file"),
         (["Hi", "-o", "."], "it is a directory"),
+        (["Hi", "-o", "out.txt.gz"], "results are not compressed; give a name without .gz"),
         (["Hi", "--model", "nowhere"], "'nowhere' does not exist"),
         (["Hi", "--beam-size", "0"], "beam_size=0"),
         (["Hi", "--n-best", "9"], "n_best=9 is more than beam_size=1"),
@@ -192,6 +193,16 @@ def test_bad_input_is_one_line_and_exit_code_two(
     code, out, err = clearhead(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_a_second_input_file_is_refused_and_not_read_in_place_of_the_first(
+    clearhead: Run, tmp_path: Path
+) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text(f"{name}\n", encoding="utf-8")
+    code, out, err = clearhead("-i", tmp_path / "one.txt", "--input", tmp_path / "two.txt")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "--input is given twice; join" in err
+    assert clearhead("--", "-i", "-i")[0] == 0  # two texts
 
 
 def test_lines_typed_on_a_terminal_are_answered_one_by_one(clearhead: Run) -> None:

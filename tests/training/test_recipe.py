@@ -75,6 +75,26 @@ def test_a_word_that_yaml_reads_as_a_truth_value_stays_a_text_where_one_is_expec
         load_recipe(write(tmp_path / "r.yaml", "data:\n  target_lang: no\n"))
 
 
+def test_nothing_behind_a_key_is_an_empty_section_or_text(tmp_path: Path) -> None:
+    name = write(tmp_path / "r.yaml", "optimizer:\n#  warmup: 5\nmodel:\n  path:\ndata:\n  dev:\n")
+    recipe, usual = load_recipe(name), TranslationRecipe()
+    assert isinstance(recipe, TranslationRecipe)
+    assert (recipe.optimizer, recipe.model.path, recipe.data.dev) == (usual.optimizer, None, "")
+    changed = load_recipe(name, ["optimizer.warmup=7", "data.attribution="])
+    assert (changed.optimizer.warmup, changed.data.attribution) == (7, "")
+    with pytest.raises(UserError, match=r"run\.steps = None"):
+        load_recipe(name, ["run.steps="])
+
+
+def test_a_hash_in_a_text_of_an_override_is_part_of_the_text() -> None:
+    for text in ("News of A. Smith, issue #3", "a #b.tsv", "a  # b"):
+        recipe = load_recipe("first_light", [f"data.attribution={text}", f"data.train={text}"])
+        assert (recipe.data.attribution, recipe.data.train) == (text, text)
+    changes = ['data.attribution="in quotes" # a comment', "run.steps=5 # a comment"]
+    recipe = load_recipe("first_light", changes)
+    assert (recipe.data.attribution, recipe.run.steps) == ("in quotes", 5)
+
+
 @pytest.mark.parametrize("name", ["small.tsv", "m.TMX", "pairs.tsv.gz", "nowhere.jsonl"])
 def test_a_corpus_given_as_a_recipe_is_answered_with_the_option(name: str, tmp_path: Path) -> None:
     path = tmp_path / name

@@ -5,7 +5,6 @@ Proteins also have mutations and contacts, cells delete and umap.
 
 import copy
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -90,7 +89,7 @@ def delete(
     predictor, records = actions.open_both(model, data, "cells", "")
     shifts = deletion_shifts(predictor, records, gene)
     rows = ([shift.name, f"{shift.distance:.6f}"] for shift in shifts)
-    actions.pour_table(chain([["name", "shift"]], rows), output)
+    actions.pour_table(actions.headed(["name", "shift"], rows), output)
 
 
 def umap(
@@ -198,7 +197,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
             return
         with warnings_on_stderr(quiet):
             predictor, records = actions.open_both(model, data, domain, sequence_column)
-            actions.pour_table(chain([predictor.columns], predictor.rows(records)), output)
+            actions.pour_table(actions.headed(predictor.columns, predictor.rows(records)), output)
 
     @app.command()
     def embed(

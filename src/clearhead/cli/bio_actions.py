@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,6 +154,12 @@ def pour_table(rows: Iterable[list[str]], output: Path | None) -> None:
     pour(map(_comma_separated if as_csv else _tab_separated, rows), output)
 
 
+def headed(head: list[str], rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The rows below their head, the first computed now: if that fails, no head is written."""
+    every = iter(rows)
+    return chain([head], list(islice(every, 1)), every)
+
+
 def _tab_separated(cells: list[str]) -> bytes:
     return ("\t".join(cells) + "\n").encode()
 
@@ -187,7 +193,14 @@ Short = dict[str, str | None]
 
 
 def changes_of(short: Short, changes: list[str] | None) -> list[str]:
-    """Options in the form of `--set`, then what `--set` changes."""
+    """Options in the form of `--set`, then what `--set` changes, which is never the same key."""
+    for change in changes or []:
+        key = change.partition("=")[0].strip()
+        if short.get(key) and key != "data.domain":  # another domain has its own error
+            raise UserError(
+                f"{key} is {short[key]!r} by an argument or option, and --set {change} changes it; "
+                "give one of them"
+            )
     given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value]
     return [*given, *(changes or [])]
 

@@ -63,6 +63,7 @@ def classify(
     check_texts(text, input, expected="a text or FASTA file")
     if top_k is not None and top_k < 0:
         raise UserError(f"--top-k {top_k} is not a number of labels; give 1 or more, or 0 for all")
+    from clearhead.data.fasta import is_fasta
     from clearhead.pipelines.text_model import TextModel
     from clearhead.text.esm_alphabet import EsmAlphabet
 
@@ -77,7 +78,9 @@ def classify(
             else _classifier(reader, count, truncate)
         )
         as_json = format == "jsonl"
-        form: Form = "auto" if input or isinstance(reader.tokenizer, EsmAlphabet) else "text"
+        # A line of ordinary text may begin with >.
+        is_protein = isinstance(reader.tokenizer, EsmAlphabet)
+        form: Form = "auto" if is_protein or is_fasta(str(input)) else "text"
         for chunk in _chunks(text, input, form):
             for found in answer(chunk):
                 shown = json.dumps(found, ensure_ascii=False) if as_json else _columns(found, tags)

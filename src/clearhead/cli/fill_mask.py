@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Threads
-from clearhead.cli.streams import check_utf8, text_chunks
+from clearhead.cli.streams import check_utf8, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 
 Texts = Annotated[
@@ -38,8 +38,10 @@ def fill_mask(
         check_utf8(one, "TEXT")
     from clearhead.pipelines.fill_mask import FillMaskPipeline
 
-    fill = FillMaskPipeline.from_pretrained(model, device, threads, engine)
-    for one, found in zip(texts, fill(texts, top_k, target), strict=True):
+    with warnings_on_stderr(quiet=False):
+        fill = FillMaskPipeline.from_pretrained(model, device, threads, engine)
+        every = fill(texts, top_k, target)
+    for one, found in zip(texts, every, strict=True):
         if format == "jsonl":
             print(json.dumps(found, ensure_ascii=False))
             continue

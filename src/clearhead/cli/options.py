@@ -10,8 +10,10 @@ from clearhead.cli.streams import or_stdout
 from clearhead.errors import UserError
 
 ONCE = {
-    "--data": "join corpora with a plus: --data 'FIRST + SECOND'",
-    "--to": "give one format at a time",
+    ("--data",): "join corpora with a plus: --data 'FIRST + SECOND'",
+    ("--to",): "give one format at a time",
+    ("--input", "-i"): "join the files: cat FIRST SECOND, piped to a command without --input",
+    ("--hypotheses", "--hyp"): "give one file, and another one to compare with as --against",
 }
 
 
@@ -20,9 +22,10 @@ class GivenOnce(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Check for repeated options, then parse as every command does."""
-        for option, advice in ONCE.items():
-            if sum(argument.partition("=")[0] == option for argument in args) > 1:
-                raise UserError(f"{option} is given twice; {advice}")
+        given = args[: args.index("--")] if "--" in args else args
+        for names, advice in ONCE.items():
+            if sum(argument.partition("=")[0] in names for argument in given) > 1:
+                raise UserError(f"{names[0]} is given twice; {advice}")
         return super().parse_args(ctx, args)
 
 

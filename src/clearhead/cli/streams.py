@@ -162,6 +162,11 @@ def check_output(output: Path | None, source: Path | str | None, *endings: str) 
         raise UserError(f"cannot write {output}: it is a directory; give the name of a file")
     if output and source and is_same_file(output, source):
         raise UserError(f"cannot write {output}: it is the input; give another file with --output")
+    if output and output.suffix.lower() == ".gz" and not is_special(output):
+        raise UserError(
+            f"cannot write {output}: results are not compressed; give a name without .gz, or leave "
+            "--output out and pipe them to gzip"
+        )
     if output and endings and output.suffix.lower() not in endings and not is_special(output):
         names = " or ".join([", ".join(endings[:-1]), endings[-1]])
         raise UserError(f"cannot write {output}: unknown file extension; give a name with {names}")

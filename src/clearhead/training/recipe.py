@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from clearhead.models.weight_files import named_directory
 from clearhead.training.device_settings import EngineChoice, Precision
@@ -66,6 +66,15 @@ class Section(BaseModel):
     """A section of a recipe: immutable, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _filled(cls, value: Any, info: ValidationInfo) -> Any:
+        """Nothing behind a key is an empty text or section; else null, which may be an error."""
+        kind = cls.model_fields[info.field_name or ""].annotation
+        if value is None and isinstance(kind, type) and issubclass(kind, str | Section):
+            return "" if kind is str else {}
+        return value
 
     @field_validator("*")
     @classmethod

@@ -237,12 +237,16 @@ def override(values: dict[str, Any], change: str) -> None:
     if not sign or len(keys) != 2:
         raise UserError(f"--set {change}: expected section.key=value, as in --set run.steps=1000")
     section, key = keys
-    if not isinstance(values.setdefault(section, {}), dict):
+    if values.get(section) is None:  # missing, or its keys are commented out
+        values[section] = {}
+    if not isinstance(values[section], dict):
         raise UserError(f"--set {change}: {section} is not a section of this recipe")
     parsed = _parsed(value, f"--set {change}")
     # YAML reads no, the code of Norwegian, as false; a boolean field accepts the word as well.
     is_word = isinstance(parsed, bool) and value.strip().lower() not in ("true", "false")
-    values[section][key] = value.strip() if is_word else parsed
+    # A # behind a space begins a comment in YAML; in a text without quotes it belongs to the text.
+    is_plain = isinstance(parsed, str) and parsed != "" and value.strip().startswith(parsed)
+    values[section][key] = value.strip() if is_word or is_plain else parsed
 
 
 def _credit(values: dict[str, Any], before: dict[str, Any]) -> None:
