@@ -189,3 +189,13 @@ def test_auto_is_a_precision_that_is_available(
     precision = readable_precision("auto", CPU)
     assert precision == ("bfloat16" if native else "float32")
     assert next(in_precision(MODEL, precision).parameters()).dtype == getattr(torch, precision)
+
+
+def test_options_may_be_numbers_of_numpy() -> None:
+    model = make_model().eval()
+    given = DecodingOptions(np.int64(3), np.float32(0.5), max_length=np.int32(9))
+    plain = DecodingOptions(3, 0.5, max_length=9)
+    assert given == plain and type(given.beam_size) is int
+    ids = random_sources(model, 2)
+    for engine in (model, NativeEngine(model.config, native_model(model), 1)):
+        assert decode(engine, ids, given) == decode(engine, ids, plain)

@@ -359,3 +359,16 @@ def test_hooks_on_the_encoder_and_the_projection_keep_the_cache() -> None:
     for part in (model.encoder.layers[0], model.projection_layer):
         part.register_forward_hook(lambda *_: None)
     assert isinstance(begin(model, sources(model)), CachedSteps)
+
+
+def test_a_model_with_compiled_layers_translates_as_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = make_model().eval()
+    ids = sources(model).tolist()
+    expected = decode(model, ids, OPTIONS[1])
+    compiled = [torch.compile(layer, backend="eager") for layer in model.decoder.layers]
+    model.decoder.layers = nn.ModuleList(compiled)
+    found = decode(model, ids, OPTIONS[1])
+    assert [[h.ids for h in best] for best in found] == [[h.ids for h in best] for best in expected]
+    assert caplog.messages[0].startswith("OptimizedModule has its own formula or a hook")

@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import sacrebleu
 from hypothesis import given
@@ -53,6 +56,20 @@ def test_scores_and_signatures_are_those_of_the_sacrebleu_command(tmp_path: Path
     for ours, theirs in ((found.bleu, bleu), (found.chrf, chrf)):
         assert ours.value == pytest.approx(theirs["score"], abs=1e-8)
         assert ours.signature == theirs["signature"]
+
+
+@pytest.mark.parametrize("column", [np.array, iter, tuple])
+def test_columns_of_a_table_are_scored_as_lists_are(column: Callable[[list[str]], Any]) -> None:
+    assert score(column(HYPOTHESES), column(REFERENCES)) == score(HYPOTHESES, REFERENCES)
+    expected = compare(HYPOTHESES, REFERENCES, REFERENCES, resamples=10)
+    assert compare(*map(column, (HYPOTHESES, REFERENCES, REFERENCES)), resamples=10) == expected
+
+
+def test_a_text_is_no_list_of_lines() -> None:
+    with pytest.raises(UserError, match=r"got one str; write \[text\]"):
+        score("Le chat dort.", "Le chien dort.")
+    with pytest.raises(UserError, match="text 0 is of type list; expected a str"):
+        score(["Le chat dort."], [["Le chien dort."]])  # type: ignore[list-item]
 
 
 def test_the_reference_itself_scores_100() -> None:

@@ -44,6 +44,22 @@ def test_equal_to_adamw_on_separate_parameters(weight_decay: float, max_norm: fl
             torch.testing.assert_close(mine, reference, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_zero_grad_before_each_backward_pass_changes_nothing(dtype: torch.dtype) -> None:
+    ours = small_model()
+    theirs = copy.deepcopy(ours)
+    for model in (ours, theirs):
+        optimizer = FlatAdam(model, BETAS, EPS, dtype=dtype)
+        for step in range(3):
+            if model is ours:
+                model.zero_grad()
+            backward(model, step, dtype)
+            optimizer.accumulate()
+            assert optimizer.step(LR, 1.0, 1.0) and optimizer.grad_norm > 0
+    for mine, reference in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(mine, reference)
+
+
 def test_accumulated_gradients_are_summed_and_scaled() -> None:
     ours = small_model()
     theirs = copy.deepcopy(ours)

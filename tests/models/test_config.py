@@ -171,3 +171,11 @@ def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     config = TransformerConfig(np.int64(20), np.int32(30), h=np.int8(4))  # type: ignore[arg-type]
     assert config == TransformerConfig(20, 30, h=4)
     assert TransformerConfig.from_dict(json.loads(config.to_json())) == config
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_rate_may_be_a_number_of_numpy(kind: type) -> None:
+    config = TransformerConfig(20, 30, dropout=kind(0.25), attention_dropout=kind(0.5))
+    assert config == TransformerConfig(20, 30, dropout=0.25, attention_dropout=0.5)
+    assert type(config.dropout) is float
+    assert TransformerConfig.from_dict(json.loads(config.to_json()), "config.json") == config

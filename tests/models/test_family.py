@@ -164,6 +164,13 @@ def test_the_masked_mean_is_the_mean_of_what_is_not_masked() -> None:
     assert not found[2].any()
 
 
+@pytest.mark.parametrize("hidden_by", [-torch.inf, -1e9])
+def test_the_masked_mean_takes_an_additive_mask(hidden_by: float) -> None:
+    hidden, mask = torch.randn(2, 5, 4), padding_mask(torch.tensor([[7, 7, 1, 1, 1], [7] * 5]), 1)
+    additive = torch.zeros(mask.shape).masked_fill(~mask, hidden_by)
+    assert torch.equal(masked_mean(hidden, additive), masked_mean(hidden, mask))
+
+
 @torch.no_grad()
 def test_an_embedding_has_length_one_and_does_not_depend_on_company() -> None:
     embed = SentenceEmbedding(MODELS[2], 1)

@@ -117,6 +117,27 @@ def test_a_learners_part_is_loaded_into(tmp_path: Path) -> None:
     assert torch.equal(log_probabilities(loaded), log_probabilities(model))
 
 
+class BatchNorm(nn.Module):
+    """A norm that keeps running statistics, in buffers."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(features)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        normalized: torch.Tensor = self.norm(x.transpose(1, 2)).transpose(1, 2)
+        return normalized
+
+
+def test_the_running_statistics_of_a_learners_part_come_back(tmp_path: Path) -> None:
+    parts = replace(READABLE, normalization=BatchNorm)
+    model = Transformer.from_config(small().config, parts)
+    model(torch.randint(3, 20, (5, 7)), torch.randint(3, 20, (5, 6)))
+    model.save_pretrained(tmp_path)
+    loaded = Transformer.from_pretrained(tmp_path, parts)
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
 def with_gelu(d_model: int, d_ff: int, dropout: float) -> ActivatedFeedForwardBlock:
     return ActivatedFeedForwardBlock(d_model, d_ff, dropout, ACTIVATIONS["gelu"])
 

@@ -204,3 +204,15 @@ def test_a_masked_language_model_without_a_class_name_loads_with_its_head(tmp_pa
     save_pretrained(ours, tmp_path / "ours")
     again = transformers.BertForMaskedLM.from_pretrained(tmp_path / "ours").eval()
     assert furthest(again(ids, real).logits, expected, real.bool()) <= CLOSE
+
+
+def test_saving_a_bert_that_computes_something_else_than_its_files_say_warns(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = Bert.from_config(BertConfig(33, 14, 12, layers=2, h=3, d_ff=20))
+    save_pretrained(model, tmp_path)
+    assert not caplog.messages
+    model.encoder.layers[1].get_submodule("feed_forward_block").activation = torch.relu
+    save_pretrained(model, tmp_path)
+    (message,) = caplog.messages
+    assert message.startswith("encoder.layers.1.feed_forward_block has activation=relu, not gelu")

@@ -63,7 +63,7 @@ def begin(model: Gpt) -> CausalSteps:
     own_forward = steps.method(model, "forward") is not Gpt.forward
     if part is None and not own_forward and not steps.has_hooks(model):
         return CachedCausalSteps(model)
-    steps.report_no_cache(type(part or model).__name__)
+    steps.report_no_cache(type(model if part is None else part).__name__)
     return UncachedCausalSteps(model)
 
 

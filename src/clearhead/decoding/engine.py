@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from operator import index
 from typing import Protocol
 
@@ -47,6 +48,7 @@ class DecodingOptions:
     scores: bool = True
 
     def __post_init__(self) -> None:
+        _as_plain_numbers(self)
         whole = {"beam_size": 1, "n_best": 1, "no_repeat_ngram": 0, "min_length": 0}
         whole |= {"max_length_extra": 1, "batch_tokens": 1}
         optional = {"batch_sentences": 1, "max_length": 1}
@@ -103,6 +105,7 @@ class SamplingOptions:
     ignore_eos: bool = False
 
     def __post_init__(self) -> None:
+        _as_plain_numbers(self)
         check_whole("max_new_tokens", self.max_new_tokens, 1)
         check_whole("top_k", self.top_k, 0)
         _check_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
@@ -118,9 +121,17 @@ class SamplingOptions:
         return self.temperature < COLDEST
 
 
+def _as_plain_numbers(options: object) -> None:
+    """Numbers of other types, such as NumPy's, become int or float."""
+    for name, value in list(vars(options).items()):
+        if isinstance(value, Real) and not isinstance(value, int | float):
+            plain = int(value) if isinstance(value, Integral) else float(value)
+            object.__setattr__(options, name, plain)
+
+
 def check_whole(name: str, value: object, least: int, meaning: str = "") -> None:
     """Refuse all but a whole number of at least `least`; `meaning` says why so many."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
 
 

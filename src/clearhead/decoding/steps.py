@@ -256,7 +256,7 @@ def begin(model: Transformer, src: Tensor) -> Steps:
     part = uncacheable_part(model.decoder, model.tgt_embed, model.tgt_pos)
     if part is None and method(model, "decode") is Transformer.decode:
         return CachedSteps(model, src)
-    report_no_cache(type(part or model).__name__)
+    report_no_cache(type(model if part is None else part).__name__)
     return UncachedSteps(model, src)
 
 

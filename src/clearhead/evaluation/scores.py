@@ -22,6 +22,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from clearhead.data.grammar import PHENOMENA, PRODUCTIONS, GrammarPair
 from clearhead.errors import UserError
+from clearhead.text.inputs import check_texts
 
 RESAMPLES = 1000
 SIGNIFICANT = 0.05
@@ -54,9 +55,9 @@ def score(hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
     """Score hypotheses against one reference each; empty lines count.
 
     Raises:
-        UserError: there are no lines, or the numbers of lines differ.
+        UserError: there are no lines, one is no text, or the numbers of lines differ.
     """
-    check_lines(hypotheses, references)
+    hypotheses, references = check_lines(hypotheses, references)
     bleu, chrf = BLEU(), CHRF()
     found = bleu.corpus_score(hypotheses, [references])
     also = chrf.corpus_score(hypotheses, [references])
@@ -67,12 +68,13 @@ def score(hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
     )
 
 
-def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Check that there is one hypothesis for each reference, and at least one.
+def check_lines(hypotheses: Iterable[str], references: Iterable[str]) -> list[list[str]]:
+    """Both as lists, if there is one hypothesis for each reference, and at least one.
 
     Raises:
         UserError: otherwise.
     """
+    hypotheses, references = check_texts(hypotheses), check_texts(references)
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} hypotheses for {len(references)} references; "
@@ -80,6 +82,7 @@ def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
         )
     if not references:
         raise UserError("there is no line to score; give a test set of at least one pair")
+    return [hypotheses, references]
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ def compare(
     Raises:
         UserError: the numbers of lines differ, or SACREBLEU_SEED is no seed.
     """
-    check_lines(hypotheses, references)
-    check_lines(against, references)
+    hypotheses, references = check_lines(hypotheses, references)
+    against, references = check_lines(against, references)
     seed = os.environ.get("SACREBLEU_SEED", "0")
     valid = seed.isascii() and seed.isdigit() and int(seed) < 2**32
     if not valid and seed.lower() != "none":
@@ -191,7 +194,7 @@ def exact_match(hypotheses: Sequence[str], pairs: Sequence[GrammarPair]) -> Exac
     Raises:
         UserError: the numbers of hypotheses and pairs differ.
     """
-    check_lines(hypotheses, [pair.target for pair in pairs])
+    hypotheses, _ = check_lines(hypotheses, [pair.target for pair in pairs])
     right = [h == pair.target for h, pair in zip(hypotheses, pairs, strict=True)]
     constructions = sorted({pair.construction for pair in pairs})
     return ExactMatch(
@@ -242,7 +245,7 @@ class MosesBleu:
             references = [self.preprocess(line) for line in references]
         else:
             references = self.tokenized
-        check_lines(hypotheses, references)
+        hypotheses, references = check_lines(hypotheses, references)
         # force: no warning that the text looks tokenized, since it is.
         bleu = BLEU(lowercase=True, tokenize="none", force=True)
         bleu.tokenizer_signature = self.tokenizer

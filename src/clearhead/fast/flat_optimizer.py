@@ -55,7 +55,8 @@ class FlatAdam:
         self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
         self.gradient = torch.zeros_like(self.working)
         self._point_at(self.working)
-        for parameter, part in self._parts(self.gradient):
+        self._gradients = [part for _, part in self._parts(self.gradient)]
+        for parameter, part in zip(parameters, self._gradients, strict=True):
             parameter.grad = part
         for buffer in rounded_buffers(model):
             buffer.data = buffer.data.to(dtype) if buffer.is_floating_point() else buffer.data
@@ -72,6 +73,7 @@ class FlatAdam:
 
     def accumulate(self) -> None:
         """Add the micro-batch's gradients to the step's, in float32, and clear them."""
+        self._take_in_gradients()
         if self.working is self.master:
             return
         if self._begun:
@@ -85,6 +87,7 @@ class FlatAdam:
 
     def step(self, lr: float, scale: float, max_norm: float) -> bool:
         """Update with the accumulated gradient times `scale`, clipped to `max_norm` (0: not)."""
+        self._take_in_gradients()
         self.grad_norm = float(torch.linalg.vector_norm(self.total)) * scale
         finite = self.grad_norm < float("inf")  # False for NaN, too
         if finite:
@@ -97,6 +100,13 @@ class FlatAdam:
             self.total.zero_()
         self._begun = False
         return finite
+
+    def _take_in_gradients(self) -> None:
+        """Those that lie elsewhere go into the vector: `model.zero_grad()` separates them."""
+        for parameter, part in zip(self.parameters, self._gradients, strict=True):
+            if (own := parameter.grad) is not part:
+                part.zero_() if own is None else part.copy_(own)
+                parameter.grad = part
 
     def _update(self, lr: float) -> None:
         """Update the master weights of `apart` by the clipped gradient in `total`."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from clearhead import blocks
 from clearhead.blocks.checks import check_ids, check_text, outside
+from clearhead.blocks.masks import as_boolean
 from clearhead.errors import UserError
 from clearhead.models.architecture import tree
 from clearhead.models.config import check_memory
@@ -130,7 +131,7 @@ def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:
         hidden: (batch, seq_len, d_model), mask: (batch, 1, 1, seq_len) -> (batch, d_model).
         A text of no tokens gives zeros.
     """
-    real = mask[:, 0, 0].unsqueeze(-1).to(hidden.dtype)  # (batch, seq_len, 1)
+    real = as_boolean(mask)[:, 0, 0].unsqueeze(-1).to(hidden.dtype)  # (batch, seq_len, 1)
     return (hidden * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
 

@@ -8,6 +8,7 @@ import difflib
 import json
 import os
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, SupportsIndex
 
@@ -52,7 +53,7 @@ class Sized(Protocol):
 def check_numbers(config: Any) -> None:
     """Check that each field annotated ``int``, ``bool`` or ``float`` holds such a value.
 
-    Whole numbers of other types, such as NumPy's, become int.
+    Numbers of other types, such as NumPy's, become int or float.
 
     Raises:
         UserError: names the field, its value and what it should be. Sizes are at least 1,
@@ -70,6 +71,9 @@ def check_numbers(config: Any) -> None:
         if field.type is bool and type(value) is not bool:
             _refuse(field.name, value, "true or false")
         share = field.type is float or (field.type == float | None and value is not None)
+        if share and isinstance(value, Real) and not isinstance(value, int):
+            value = float(value)
+            object.__setattr__(config, field.name, value)
         if share and (type(value) not in (int, float) or not 0 <= value < 1):
             _refuse(field.name, value, "a number, at least 0 and below 1")
 

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from clearhead.blocks.variants.low_rank import LowRankLinear
+from clearhead.blocks.variants.positions import RotaryPositions
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.fast.dropout import CheapDropout
 from clearhead.files import atomic_save, atomic_write
@@ -31,8 +32,24 @@ def save(model: nn.Module, config: str, directory: Path, dtype: torch.dtype | No
         name: storable(name, parameter, dtype)
         for name, parameter in model.named_parameters()  # names each shared tensor once
     }
+    tensors |= {name: buffer.cpu().contiguous() for name, buffer in state_of_parts(model).items()}
     write_tensors(directory / "model.safetensors", tensors, METADATA)
     atomic_write(directory / "config.json", config)
+
+
+def state_of_parts(model: nn.Module) -> dict[str, Tensor]:
+    """What a user's parts keep beside their parameters, such as the running mean of a batch norm.
+
+    The buffers of the library's own blocks follow from their sizes; files do not hold them.
+    """
+    kept = model.state_dict()
+    return {
+        name: kept[name]
+        for path, module in model.named_modules()
+        if not isinstance(module, RotaryPositions)
+        for name, _ in module.named_buffers(path, recurse=False)
+        if name in kept
+    }
 
 
 def check_described(model: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
@@ -143,11 +160,13 @@ def load_into(model: nn.Module, path: Path) -> None:
 def load_tensors(model: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
     """Copy named tensors into the model; `origin` says in errors where they come from."""
     parameters = dict(model.named_parameters())
-    _check_names(_shapes(parameters), _shapes(tensors), origin, DIFFERENT_MODELS)
-    refuse_damaged_values(tensors, origin)
+    # Files of earlier versions lack them.
+    buffers = {name: own for name, own in state_of_parts(model).items() if name in tensors}
+    _check_names(_shapes(parameters | buffers), _shapes(tensors), origin, DIFFERENT_MODELS)
+    refuse_damaged_values({name: tensors[name] for name in parameters}, origin)
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(tensors[name])
+        for name, own in (parameters | buffers).items():
+            own.copy_(tensors[name])
 
 
 def refuse_damaged_values(tensors: Mapping[str, Tensor], origin: str) -> None:

@@ -1,9 +1,11 @@
 """Saving of a model as a directory that `transformers` loads, in one or more weight files."""
 
 import json
+import logging
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ from torch import Tensor, nn
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write, forget_checksum, temporary_name
+from clearhead.models.architecture import difference
 from clearhead.models.weights import METADATA, check_described, storable, write_tensors
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, INDEX, WEIGHTS
 from clearhead.pretrained.loading import family_of_config, own_tensors, without_row
 
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+logger = logging.getLogger(__name__)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|KiB|MiB|GiB)", re.IGNORECASE)
 
 
@@ -31,7 +35,8 @@ def save_pretrained(
 
     With `max_shard_size`, bytes or "200MB", larger weights are split into several files with an
     index. A loaded model keeps the content of its config.json and the tensors that we do not use.
-    The tokenizer is saved separately.
+    The tokenizer is saved separately. A warning is logged if a part of the model computes something
+    else than the files say, since what is loaded from them does not.
 
     Raises:
         UserError: a weight is NaN or infinite, the model is not what its `config` describes, say
@@ -40,7 +45,7 @@ def save_pretrained(
     """
     limit = None if max_shard_size is None else bytes_of(max_shard_size)
     family = family_of_config(model.config)
-    check_described(model, lambda: family.build(model.config))
+    described = check_described(model, lambda: family.build(model.config))
     origin = getattr(model, "origin", None)
     raw = family.write(model.config, origin and origin.config)
     tensors = theirs(family, model, raw) | dict(origin.carried if origin else {})
@@ -58,6 +63,17 @@ def save_pretrained(
     directory = Path(directory)
     write_weights(directory, tensors, limit)
     atomic_write(directory / CONFIG, json.dumps(raw, indent=2, ensure_ascii=False) + "\n")
+    if part := difference(model, described):
+        _warn_of_part(part)
+
+
+@cache
+def _warn_of_part(part: str) -> None:
+    """Log once for each difference, since training saves often."""
+    logger.warning(
+        "%s, and config.json does not say so: put the part into the model that you load from there",
+        part,
+    )
 
 
 def _check_lossless(
