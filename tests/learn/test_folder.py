@@ -20,7 +20,7 @@ from clearhead.learn.folder import (
 from clearhead.learn.manifest import course
 from clearhead.learn.pages import portfolio
 from clearhead.learn.report import Report
-from clearhead.learn.session import Session, describe, what_next
+from clearhead.learn.session import Session, assess_yourself, describe, what_next
 from clearhead.learn.session import test_out_exercises as exercises_to_test_out
 from clearhead.learn.texts import RULE, solution
 from clearhead.learn.watch import Watch, listing
@@ -235,3 +235,13 @@ def test_an_edited_readme_and_two_answers_of_one_second_are_kept(
         reset(tmp_path, exercise)
     kept = sorted(path.read_text(encoding="utf-8") for path in tmp_path.glob("*/*.backup"))
     assert kept == ["one\n", "two\n"]
+
+
+def test_a_capital_y_is_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start(tmp_path)
+    session, replies = Session(tmp_path, Grader()), iter(["Y", " yes", "n", "N"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: next(replies))
+    assess_yourself(session, course().exercise("why-keys"))
+    assert session.progress.rubric["why-keys"] == [True, True, False, False]

@@ -85,6 +85,14 @@ def test_a_predicted_number_may_be_a_tensor() -> None:
     assert not graded_here("first-loss", text.replace("log(", "log2(")).passed
 
 
+def test_a_predicted_number_may_be_one_of_numpy() -> None:
+    sizes = "LAYERS, HEADS, D_K, LENGTH = 6, 8, 64, 100\n"
+    numbers = sizes + "bytes_in_float32 = 4 * np.prod([512, 2048])"
+    rest = "bytes_in_int8 = np.int32(512 * 2048)\nbytes_of_the_cache = 4 * 6 * 2 * 8 * 64 * 100\n"
+    assert graded_here("cache-size", f"import numpy as np\n{numbers}\n{rest}").passed
+    assert not graded_here("cache-size", f"import numpy as np\n{numbers} + 9999\n{rest}").passed
+
+
 def test_a_constant_factor_is_said(grader: Grader) -> None:
     text = solution("projection").replace("return torch.log", "return 3 * torch.log")
     report = graded(grader, "log-probabilities", text)
@@ -105,11 +113,54 @@ def test_a_shape_error_is_explained_by_the_tracer(grader: Grader) -> None:
     assert report.line == 1 + text[: text.index("query @ key")].count("\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("write-feed-forward", "self.linear_2(self.dropout(torch.relu(self.linear_1(x))))",
+         "self.linear_2(self.dropout(torch.relu(self.linear_1(x)).mul_(1)))"),
+        ("write-attention", "kept @ value, weights", "kept @ value, weights.mul_(1)"),
+    ],
+)  # fmt: skip
+def test_a_result_changed_in_place_is_not_taken_for_the_input(
+    name: str, old: str, new: str
+) -> None:
+    text = solution(course().exercise(name).subject)
+    assert old in text
+    report = graded_here(name, text.replace(old, new))
+    assert [m.name for m in report.mistakes] == ["needed-value-changed-in-place"], str(report)
+
+
 def test_a_function_without_return_is_named_with_its_line(grader: Grader) -> None:
     text = solution("multi_head_attention").replace("return x.transpose", "x.transpose")
     report = graded(grader, "split-heads", text)
     assert report.error == "join_heads returns nothing"
     assert report.line == 1 + text[: text.index("def join_heads")].count("\n")
+
+
+PREALLOCATED = """
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+def attend_cached(query, key, value, cache):
+    if not cache:
+        cache["key"], cache["value"] = key.repeat(1, 1, 99, 1), value.repeat(1, 1, 99, 1)
+        cache["n"] = 0
+    n = cache["n"]
+    cache["key"][:, :, n : n + 1], cache["value"][:, :, n : n + 1] = key, value
+    cache["n"] = n = n + 1
+    return scaled_dot_product_attention(query, cache["key"][:, :, :n], cache["value"][:, :, :n])
+"""
+
+
+def test_a_cache_that_is_filled_in_place_passes() -> None:
+    assert graded_here("cache", PREALLOCATED).passed
+
+
+def test_a_cache_that_outlives_the_sentence_is_not_named_a_batch_of_one() -> None:
+    start = "def attend_cached(query, key, value, cache):\n"
+    kept = PREALLOCATED.replace(start, "kept = {}\n\n" + start + "    cache = kept\n")
+    report = graded_here("cache", kept)
+    assert "a new sentence begins: does not hold" in str(report) and not report.mistakes
 
 
 def test_n_grams_of_other_words_with_the_same_letters_are_told_apart() -> None:
@@ -166,6 +217,24 @@ def test_nan_beside_right_results_is_not_taken_for_a_mistake_that_has_none(
     assert old in text
     report = graded_here(exercise, text.replace(old, new))
     assert not report.passed and not report.mistakes, str(report)
+
+
+@pytest.mark.parametrize("hidden", ["mask == 0", "~mask"])
+def test_a_mask_that_is_used_although_it_is_none_is_named(hidden: str) -> None:
+    text = answers.examined.ATTENTION.replace("masked_fill(mask == 0", f"masked_fill({hidden}")
+    text = text.replace("    if mask is not None:\n        scores =", "    scores =")
+    report = graded_here("write-attention", text)
+    assert [m.name for m in report.mistakes] == ["mask-used-without-one"], str(report)
+
+
+def test_more_genes_asked_for_than_there_are_is_no_fixed_size() -> None:
+    text = """
+def rank_encoding(counts, medians, max_length):
+    found = (counts / counts.sum() / medians).topk(max_length).indices
+    return [int(gene) for gene in found if counts[gene] > 0]
+"""
+    report = graded_here("rank-encoding", text)
+    assert [m.name for m in report.mistakes] == ["more-than-there-are"], str(report)
 
 
 def test_layers_that_the_exercise_gives_are_not_said_to_be_swapped(grader: Grader) -> None:

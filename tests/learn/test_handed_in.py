@@ -131,3 +131,31 @@ def test_a_stub_that_is_left_in_a_finished_cell_is_no_stub(change: tuple[str, st
 def test_a_body_that_is_still_the_stub_is_not_done() -> None:
     text = starting_text(course().exercise("write-attention")).replace("Equation 1", "Equation one")
     assert list(handed_in([text, 'check("write-attention")']).values()) == [""]
+
+
+MASK = "def padding_mask(ids, pad_id):\n    return helper(ids, pad_id)\n"
+USED_IN_A_CLASS = """
+class Masks:
+    def show(self, helper): ...
+    def pad(self, ids, pad_id):
+        return helper(ids, pad_id)
+
+def padding_mask(ids, pad_id):
+    return Masks().pad(ids, pad_id)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "answer"),
+    [
+        ("try:\n    from a import helper\nexcept ImportError:\n    pass", MASK),
+        ("if True:\n    def helper(x, y): ...", MASK),
+        ("def helper(x, y): ...", MASK + "\nrows = [helper for helper in range(3)]\n"),
+        ("def helper(x, y): ...", USED_IN_A_CLASS),
+    ],
+)
+def test_what_an_answer_uses_of_another_cell_is_found_as_python_finds_it(
+    other: str, answer: str
+) -> None:
+    text = texts_of(other, answer, 'check("padding-mask")')["padding-mask"]
+    assert text.startswith(other[:8]) and text.endswith(answer)

@@ -165,3 +165,11 @@ def test_an_unknown_strategy_is_refused_with_those_there_are(tmp_path: Path) -> 
     bert(tmp_path, TAGGER)
     with pytest.raises(UserError, match="'best' is unknown; give none, simple, first"):
         pipeline("token-classification", model=tmp_path)("a", "best")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["sequence", "token"])
+def test_lower_case_residues_have_the_labels_of_residues(tmp_path: Path, kind: str) -> None:
+    esm(tmp_path, f"EsmFor{kind.title()}Classification", **labelled(LABELS))
+    label = pipeline(f"{'text' if kind == 'sequence' else kind}-classification", model=tmp_path)
+    lower, upper = label(["mktayiakqr", "MKTAYIAKQR"])
+    assert lower == upper

@@ -73,6 +73,15 @@ def test_length_one_and_the_longest_text_are_theirs(tmp_path: Path) -> None:
     assert SentenceSettings.of(path).limit is None
 
 
+def test_the_longest_text_of_a_newer_directory_is_its_tokenizers(tmp_path: Path) -> None:
+    path = directory(tmp_path, {"pooling_mode": "mean"})
+    write(path / "sentence_bert_config.json", {"transformer_task": "feature-extraction"})
+    write(path / "tokenizer_config.json", {"model_max_length": 7})
+    assert SentenceSettings.of(path).limit == 7
+    write(path / "sentence_bert_config.json", {"max_seq_length": 5})
+    assert SentenceSettings.of(path).limit == 5
+
+
 def test_what_we_do_not_have_is_named(tmp_path: Path) -> None:
     assert "lists the module 'Dense'" in refused(
         directory(tmp_path, {"pooling_mode": "mean"}, "Dense")
@@ -278,3 +287,9 @@ def test_similarity_takes_the_truncation_that_its_error_advises(tmp_path: Path) 
     first, other = embedder.encode([TEXTS[3], long])
     found = similarity(TEXTS[3], long, truncation=True)
     assert found == pytest.approx([first @ other], abs=1e-6)
+
+
+def test_lower_case_residues_have_the_vector_of_residues(tmp_path: Path) -> None:
+    esm(tmp_path, "EsmModel")
+    lower, upper = Embedder.from_pretrained(tmp_path).encode(["mktayiakqr", "MKTAYIAKQR"])
+    assert np.array_equal(lower, upper)

@@ -9,7 +9,9 @@ import transformers
 
 from clearhead import pipeline
 from clearhead.decoding.engine import SamplingOptions
+from clearhead.decoding.generation import generate
 from clearhead.errors import UserError
+from clearhead.models import Gpt, GptConfig
 from clearhead.pipelines.generation import GenerationConfig, TextGenerationPipeline
 from clearhead.pipelines.text_generator import TextGenerator
 from tests.pipelines.gpt import gpt
@@ -52,6 +54,13 @@ def test_their_settings_are_refused(write: TextGenerationPipeline) -> None:
             write("The man", generation_config=other)  # type: ignore[arg-type]
         with pytest.raises(UserError, match="generation_config is a"):
             list(write.stream("The man", other))  # type: ignore[arg-type]
+
+
+def test_a_bos_token_outside_the_vocabulary_is_none(writer: TextGenerator) -> None:
+    size = writer.tokenizer.vocab_size
+    model = Gpt.from_config(GptConfig(size, d_model=8, layers=1, h=2, d_ff=8, bos_id=50256))
+    with pytest.raises(UserError, match="the prompt is empty, and this model has no BOS token"):
+        TextGenerator(model, writer.tokenizer).generate([""])
 
 
 def test_greedy_strings_are_those_of_their_pipeline(
@@ -149,3 +158,13 @@ def test_a_model_that_reads_is_shown_to_its_verbs(tmp_path: Path) -> None:
 def test_a_number_of_texts_below_one_is_an_error() -> None:
     with pytest.raises(UserError, match="num_return_sequences=0"):
         GenerationConfig(num_return_sequences=0)
+
+
+def test_a_stop_string_may_be_a_special_token(tmp_path: Path) -> None:
+    gpt(tmp_path)
+    writer, greedy = TextGenerator.from_pretrained(tmp_path), SamplingOptions(8, temperature=0)
+    (plain,) = generate(writer.model, [writer.encode("The man")], greedy)
+    marker = writer.tokenizer.piece(plain.ids[2])
+    writer.tokenizer._engine.add_special_tokens([marker])  # type: ignore[union-attr]
+    (found,) = writer.generate(["The man"], greedy, stop=[marker])
+    assert (found.ending, found.tokens) == ("stop", plain.ids.index(plain.ids[2]) + 1)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tokenizers
+from tokenizers import models
 
 from clearhead.data.corpus import Texts
 from clearhead.errors import UserError
@@ -87,3 +89,13 @@ def test_a_small_text_gives_a_smaller_vocabulary_and_a_line_in_the_log(
     assert f"the vocabulary has {size} tokens instead of vocabulary.size=9000" in record.message
     caplog.clear()
     assert learn(TEXTS, size).vocab_size == size and not caplog.records
+
+
+@pytest.mark.parametrize("model", [models.WordLevel({"a": 0}, "a"), models.Unigram([("a", 0.0)])])
+def test_a_tokenizer_of_another_kind_has_no_older_files(
+    model: models.Model, tmp_path: Path
+) -> None:
+    FastTokenizer(tokenizers.Tokenizer(model), {}).save(tmp_path)
+    save_older_layout(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"tokenizer.json", "tokenizer_config.json"}

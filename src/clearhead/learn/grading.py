@@ -171,6 +171,7 @@ def _outputs(keys: set[str]) -> list[str]:
 def _of_errors(records: Records) -> Iterator[str]:
     errors = [str(record.get("raw")) for record in records]
     if any("inplace operation" in error for error in errors):
-        yield "input-changed-in-place"
+        changed = any(record.get(UNCHANGED) is False for record in records)
+        yield "input-changed-in-place" if changed else "needed-value-changed-in-place"
     if any("cuda" in error.lower() for error in errors):
         yield "device-fixed"

@@ -156,7 +156,8 @@ def assess_yourself(session: Session, exercise: Exercise) -> None:
     """Ask for each point of the rubric whether the answer has it, if there is a terminal."""
     if exercise.kind != "written" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
-    found = [input(f"Does your answer say: {p} [y/n] ")[:1] == "y" for p in exercise.rubric]
+    asked = (input(f"Does your answer say: {p} [y/n] ") for p in exercise.rubric)
+    found = [reply.strip().lower().startswith("y") for reply in asked]
     with session.changed() as progress:
         progress.rubric[exercise.name] = found
     print(f"{sum(found)} of {len(found)} points; your portfolio keeps them")

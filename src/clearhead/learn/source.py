@@ -2,6 +2,7 @@
 
 import ast
 import re
+import symtable
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -163,13 +164,11 @@ def _imports(module: str, piece: str, included: set[str]) -> list[str]:
 
 
 def bound_names(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module binds."""
-    if isinstance(statement, Definition):
-        return {statement.name}
+    """The names that a statement of a module binds, also inside `if`, `try` or `with`."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
-    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    table = symtable.symtable(ast.unparse(statement), "", "exec")
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
 
 
 def _sorted_imports(lines: list[str]) -> list[str]:

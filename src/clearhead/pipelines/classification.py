@@ -97,7 +97,7 @@ class TextClassificationPipeline(TextPipeline):
     def _row(self, text: str | Pair, positions: Positions) -> Text:
         tokenizer = self.reader.tokenizer
         if not isinstance(text, Mapping):
-            return Text(positions.fit(tokenizer.encode(text), text[:40]))
+            return Text(positions.fit(tokenizer.encode(self.reader.spelled(text)), text[:40]))
         if not isinstance(tokenizer, FastTokenizer) or set(text) != {"text", "text_pair"}:
             raise UserError(
                 f"a pair of texts is {{'text': …, 'text_pair': …}} for a BERT; got the keys "
@@ -165,9 +165,10 @@ class TokenClassificationPipeline(TextPipeline):
         texts = texts_of(inputs)
         tokenizer = cast(EsmAlphabet | FastTokenizer, self.reader.tokenizer)
         positions = Positions(self.reader.model.config.seq_len, self.truncate or truncation)
+        read = [tokenizer.encode_places(self.reader.spelled(text)) for text in texts]
         placed = [
             (positions.fit(ids, text[:40]), positions.same_part(places))
-            for text, (ids, places) in zip(texts, map(tokenizer.encode_places, texts), strict=True)
+            for text, (ids, places) in zip(texts, read, strict=True)
         ]
         scores = self.reader.read([Text(ids) for ids, _ in placed], self._scores)
         positions.warn()

@@ -63,8 +63,9 @@ class SentenceSettings:
                     f"{directory / MODULES} lists the module {kind!r}, which is not supported "
                     "(Transformer, Pooling, Normalize are); give another model, or set --pooling"
                 )
-        lengths = directory / LENGTHS
-        limit = read_json(lengths).get("max_seq_length") if lengths.is_file() else None
+        limit = read_json(directory / LENGTHS, {}).get("max_seq_length")
+        if limit is None:  # newer versions write it into the tokenizer's settings
+            limit = read_json(directory / "tokenizer_config.json", {}).get("model_max_length")
         return cls(**found, limit=limit if isinstance(limit, int) else None)  # type: ignore[arg-type]
 
 
@@ -190,7 +191,8 @@ class Embedder:
         window: list[tuple[Named, list[int]]] = []
         tokens = 0
         for chunk in _chunks(texts):
-            every = self.reader.tokenizer.encode_batch([named.text for named in chunk])
+            spelled = [self.reader.spelled(named.text) for named in chunk]
+            every = self.reader.tokenizer.encode_batch(spelled)
             for named, ids in zip(chunk, every, strict=True):
                 window.append((named, positions.fit(ids, named.name)))
                 tokens += len(window[-1][1])

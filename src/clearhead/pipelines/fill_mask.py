@@ -10,7 +10,6 @@ from clearhead.errors import UserError
 from clearhead.pipelines.engines import Ids, Positions, Text
 from clearhead.pipelines.factory import known_arguments
 from clearhead.pipelines.text_model import TextModel, TextPipeline
-from clearhead.text.esm_alphabet import EsmAlphabet, upper_case
 from clearhead.text.fast_tokenizer import FastTokenizer
 from clearhead.text.inputs import texts_of
 
@@ -64,9 +63,7 @@ class FillMaskPipeline(TextPipeline):
         return answers[0] if isinstance(inputs, str) else answers
 
     def _texts(self, inputs: str | Sequence[str]) -> list[str]:
-        texts = texts_of(inputs)
-        is_protein = isinstance(self.reader.tokenizer, EsmAlphabet)
-        return [upper_case(text) for text in texts] if is_protein else texts
+        return [self.reader.spelled(text) for text in texts_of(inputs)]
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
         positions = Positions(self.reader.model.config.seq_len, truncate=None)

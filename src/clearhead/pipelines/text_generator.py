@@ -215,13 +215,14 @@ class TextGenerator(PretrainedReader):
         ids = [self.encode(prompt) for prompt in prompts]
         check_seeds(seeds)
         stops = [StopStrings(stop) for _ in prompts]
+        ends = self._special_stops([stop] if isinstance(stop, str) else stop)
         streams = [TextStream(self.tokenizer, prompt) for prompt in ids]
         writing = Writing(self.engine, ids, options, seeds)
         going_on = set(range(len(prompts)))
         while going_on:
             for text, token in writing.step():
                 shown = stops[text].push(streams[text].push(token))
-                if stops[text].found:
+                if stops[text].found or token in ends:
                     writing.stop(text)
                 if shown:
                     yield Piece(text, shown, None, len(writing.written[text]))
@@ -234,14 +235,15 @@ class TextGenerator(PretrainedReader):
                     yield Piece(text, rest, ending, len(writing.written[text]))
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a prompt; BOS if it is empty.
+        """The ids of a prompt; BOS if it is empty and the vocabulary has one.
 
         Raises:
             UserError: it is longer than the model's positions, or empty and there is no BOS.
         """
         config = self.model.config
         ids = self.tokenizer.encode(prompt)
-        if not ids and config.bos_id is None:
+        # GPT-2's 50256 stays in the config of a model with a smaller vocabulary.
+        if not ids and (config.bos_id is None or config.bos_id >= config.vocab_size):
             raise UserError("the prompt is empty, and this model has no BOS token; give some words")
         if len(ids) > config.seq_len:
             raise UserError(
@@ -249,6 +251,11 @@ class TextGenerator(PretrainedReader):
                 f"seq_len={config.seq_len} positions for prompt and continuation; shorten it"
             )
         return ids or [config.bos_id or 0]
+
+    def _special_stops(self, stop: Sequence[str]) -> set[int]:
+        """The stop strings that are special tokens, which a decoded text does not show."""
+        rows = [self.tokenizer.encode(string) for string in stop]
+        return {row[0] for row in rows if len(row) == 1 and not self.tokenizer.decode(row)}
 
     def _together(
         self, prompts: list[str], options: SamplingOptions, stop: Sequence[str], seeds: list[int]

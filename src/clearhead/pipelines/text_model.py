@@ -13,6 +13,7 @@ from clearhead.decoding.readable import batches_by_tokens
 from clearhead.errors import UserError
 from clearhead.pipelines import engines
 from clearhead.pipelines.factory import ModelPipeline
+from clearhead.text.esm_alphabet import EsmAlphabet, upper_case
 
 # Tokens per batch. On a CPU so few keep the activations in its cache; a GPU needs more.
 BATCH_TOKENS_ON_CPU, BATCH_TOKENS_ON_GPU = 1024, 16384
@@ -50,6 +51,10 @@ class TextModel(engines.PretrainedReader):
         """The content of the model's config.json."""
         origin = getattr(self.model, "origin", None)
         return dict(origin.config) if origin else {}
+
+    def spelled(self, text: str) -> str:
+        """A text as it is tokenized: lower-case residues are residues, as where FASTA is read."""
+        return upper_case(text) if isinstance(self.tokenizer, EsmAlphabet) else text
 
     def head(self, name: str, task: str) -> Callable[[Tensor], Tensor]:
         """One of the model's heads.

@@ -74,8 +74,13 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int) -> fast.FastTokenizer
 
 
 def save_older_layout(directory: Path) -> None:
-    """Write the older files next to tokenizer.json: vocab.json and merges.txt, or vocab.txt."""
+    """Write the older files next to tokenizer.json: vocab.json and merges.txt, or vocab.txt.
+
+    They exist for BPE and WordPiece, not for other kinds such as WordLevel.
+    """
     model = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    if model["type"] not in ("BPE", "WordPiece"):
+        return
     pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
     if model["type"] == "WordPiece":
         atomic_write(directory / "vocab.txt", "".join(f"{piece}\n" for piece in pieces))

@@ -151,6 +151,23 @@ def test_a_model_of_the_other_kind_is_one_line(tmp_path: Path) -> None:
         start(recipe, tmp_path / "more")
 
 
+@pytest.mark.parametrize(("task", "role"), [("causal", "eos"), ("masked", "mask")])
+def test_a_tokenizer_without_a_special_token_of_the_task_is_one_line(
+    task: str, role: str, tmp_path: Path
+) -> None:
+    start(tiny_language(task, tmp_path), tmp_path / "base").train()
+    base = tmp_path / "base" / "best"
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        text = (base / name).read_text("utf-8")
+        text = text.replace("<|endoftext|>", "<end>").replace("[MASK]", "[HIDDEN]")
+        text = text.replace(f'"{role}_token"', '"other_token"')
+        (base / name).write_text(text, "utf-8")
+        forget_checksum(base / name)
+    recipe = tiny_language(task, tmp_path, {"path": str(base)})
+    with pytest.raises(UserError, match=f"no {role.upper()} token.*{role}_token"):
+        start(recipe, tmp_path / "run")
+
+
 def test_a_model_without_the_head_for_masked_words_is_one_line(tmp_path: Path) -> None:
     whole = start(tiny_language("masked", tmp_path), tmp_path / "run")
     whole.trainer.step()

@@ -7,6 +7,7 @@ does. In a problem set the cells of an exercise end with its `check("name")`.
 import ast
 import contextlib
 import re
+import symtable
 from collections.abc import Iterable, Mapping
 
 from clearhead.errors import UserError
@@ -120,8 +121,15 @@ def _completed(
 
 
 def _used(node: ast.stmt) -> set[str]:
-    """The names that a statement reads and does not bind itself."""
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    local = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-    local |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    return {n.id for n in names} - local
+    """The names that a statement reads and does not bind itself, as Python's compiler sees them.
+
+    An argument or a variable of one function does not hide a global name that another one reads.
+    """
+    try:
+        tables = [symtable.symtable(ast.unparse(node), "answer", "exec")]
+    except SyntaxError:  # the grader reports it
+        return set()
+    for table in tables:  # which grows
+        tables += table.get_children()
+    symbols = (symbol for table in tables for symbol in table.get_symbols())
+    return {s.get_name() for s in symbols if s.is_referenced() and s.is_global()}

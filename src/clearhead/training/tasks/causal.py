@@ -43,7 +43,7 @@ class Causal(LanguageTask):
         Metric("bits_per_byte", "bits per byte", "Bits per byte", 3),
     )
     model_class, config_class = Gpt, GptConfig
-    tokenizer_format = TokenizerFormat(learn_byte_level, FastTokenizer.byte_level)
+    tokenizer_format = TokenizerFormat(learn_byte_level, FastTokenizer.byte_level, ("eos",))
     batches: BlockBatches
 
     def prepare_dev(self, texts: list[str]) -> None:

@@ -35,10 +35,11 @@ log = logging.getLogger("clearhead.train")
 
 
 class TokenizerFormat(NamedTuple):
-    """How the tokenizer of a model family is trained and loaded."""
+    """How the tokenizer of a model family is trained and loaded, and the special tokens it has."""
 
     train: Callable[[Iterable[str], int], FastTokenizer]
     load: Callable[[Path], FastTokenizer]
+    roles: tuple[str, ...]
 
 
 class LanguageTask(ABC):
@@ -56,12 +57,23 @@ class LanguageTask(ABC):
         self.token_loss = settings.engine.token_loss
         self.tokenizer = prepare_tokenizer(recipe, run, self.tokenizer_format)
         self.model = self.prepare_model(recipe, run)
+        self._check_tokenizer(recipe)
         self.length = min(recipe.model.seq_len, self.model.config.seq_len)
         self.prepare_dev(prepare_dev(recipe, run))  # first: its errors are cheap to repair
         if not (run.data / "meta.json").exists():  # encoded once for a run and its resumptions
             log.info("encoding %s …", recipe.data.train)
             self.build_corpus(training_texts(recipe), run.data)
         self.batches = self.open_batches(run.data, recipe.run)
+
+    def _check_tokenizer(self, recipe: LanguageRecipe) -> None:
+        """Refuse a tokenizer, that of `model.path`, without the special tokens of the task."""
+        own = self.tokenizer.special_ids
+        if lost := [role for role in self.tokenizer_format.roles if role not in own]:
+            raise UserError(
+                f"the tokenizer in {recipe.model.path} has no {lost[0].upper()} token, which "
+                f"task={recipe.task} needs; name one of its tokens as {lost[0]}_token in "
+                "tokenizer_config.json there"
+            )
 
     @classmethod
     def check(cls, recipe: LanguageRecipe) -> None:

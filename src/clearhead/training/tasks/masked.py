@@ -48,7 +48,9 @@ class Masked(LanguageTask):
         Metric("accuracy", "accuracy", "Accuracy on masked tokens", 3),
     )
     model_class, config_class = Bert, BertConfig
-    tokenizer_format = TokenizerFormat(learn_wordpiece, FastTokenizer.wordpiece)
+    tokenizer_format = TokenizerFormat(
+        learn_wordpiece, FastTokenizer.wordpiece, ("pad", "cls", "sep", "mask")
+    )
     batches: MaskedBatches
 
     def prepare_dev(self, texts: list[str]) -> None:

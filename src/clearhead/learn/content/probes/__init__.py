@@ -4,7 +4,7 @@ A probe receives a `Run` and is called once for each case, a choice of sizes tha
 different, batch 1 included. Importing this package registers every probe.
 """
 
-import torch
+import math
 
 from clearhead.learn.content.probes import attention, biology, decoding, layers, stacks, training
 from clearhead.learn.run import Run, probe
@@ -20,7 +20,7 @@ def values(run: Run) -> None:
     for name, value in run.reference.items():
         if isinstance(value, PLAIN) and not name.startswith("_"):
             found = run.get(name)
-            if isinstance(found, torch.Tensor) and found.numel() == 1:  # torch.log(…) of a number
+            if math.prod(getattr(found, "shape", (0,))) == 1:  # torch.log(…), np.prod(…)
                 found = found.item()
             if isinstance(found, str) and isinstance(value, str):  # "B" or "b)" for "b"
                 found = found.strip(" ().").lower()
