@@ -5,18 +5,28 @@
 #
 # DIRECTORY contains train.tsv, dev.tsv and test.tsv with one pair per line: English TAB
 # French. For the translator in the package these are everyday sentences of Tatoeba as
-# collected by ManyThings (CC BY 2.0; `clearhead data get tatoeba` fetches them), split so
-# that no held-out sentence, English or French, occurs in training.
+# collected by ManyThings (CC BY 2.0; `clearhead data get tatoeba` fetches them as one file,
+# fra.txt), split so that no held-out sentence, English or French, occurs in training.
+#
+# The finished model is in RUN_DIR/package. SHIPPED_DIR=src/clearhead/shipped/en_fr replaces the
+# translator of the package instead; its README.md, which stays, has to be rewritten then.
 #
 # Machine: two CPU cores with bfloat16 units, three to four hours. An interrupted run
 # continues with the same command.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-data=${1:?give a directory with train.tsv, dev.tsv and test.tsv (see: clearhead data get tatoeba)}
+data=${1:?give a directory with train.tsv, dev.tsv and test.tsv, parts of your corpus}
 shift
+for part in train dev test; do
+  if [ ! -e "$data/$part.tsv" ]; then
+    echo "$data/$part.tsv is missing; split a corpus (such as fra.txt of \`clearhead data get" \
+      "tatoeba\`) into train.tsv, dev.tsv and test.tsv" >&2
+    exit 1
+  fi
+done
 attribution="sentences from tatoeba.org via manythings.org/anki, CC BY 2.0; clearhead's own pairs, CC0"
 run=${RUN_DIR:-runs/en_fr}
-shipped=${SHIPPED_DIR:-src/clearhead/shipped/en_fr}
+shipped=${SHIPPED_DIR:-$run/package}
 
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
 #    and technical terms, and it translates Mary as Marie in every third pair; those pairs

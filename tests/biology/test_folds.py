@@ -1,6 +1,7 @@
 """Folds: balanced, repeatable, and similar sequences stay together."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,19 @@ def test_families_are_clusters_and_stay_in_one_fold() -> None:
     folds = grouped(found, 3, 1)
     assert all(len(set(folds[found == cluster].tolist())) == 1 for cluster in range(9))
     assert np.bincount(folds).tolist() == [15, 15, 15]
+
+
+def test_folds_of_clusters_are_not_stratified_as_the_page_says() -> None:
+    of_size, page = Plan(folds=2, similarity=0.6), Path(__file__).parents[2] / "docs" / "biology.md"
+    every = [
+        one._replace(label="a" if number < 5 else "b")  # the first family is a class of its own
+        for number, one in enumerate(records(families(4, 5)))
+    ]
+    found = divide(every, "classes", of_size)
+    assert len({fold for fold, one in zip(found, every, strict=True) if one.label == "a"}) == 1
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert "with `--similarity`, it makes stratified folds" not in text
+    assert "a class may be missing from one" in text
 
 
 def test_equal_sequences_share_a_cluster() -> None:

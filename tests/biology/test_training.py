@@ -23,7 +23,7 @@ from clearhead.errors import UserError
 from clearhead.evaluation.labelled import spearman
 from clearhead.models.weights import read_tensors
 from clearhead.training import session
-from clearhead.training.recipe_file import load_recipe
+from clearhead.training.recipe_file import load_recipe, override
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples
 from tests.biology.synthetic import write_genome, write_numbers, write_promoters, write_states
@@ -451,6 +451,17 @@ def test_the_aligned_layout_needs_sequences_of_one_length(tmp_path: Path, part: 
     assert training.resolve(wanted).model.layout == "free"
 
 
+def test_a_similarity_that_is_left_out_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60, length=None)
+    wanted = values(data, {"linear": "similarity"}, {"steps": 2})
+    wanted["tokens"] = {"kind": "kmers", "k": 3}
+    found = trained(tmp_path / "run", wanted)
+    assert found.loaded.models[0].linear is None
+    assert "model.linear=similarity is left out" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("write", "length", "linear"),
     [
@@ -467,6 +478,12 @@ def test_a_linear_model_that_does_not_fit_the_data_is_refused_before_training(
     data = write(tmp_path / "train.csv", 60, length=length)
     with pytest.raises(UserError, match=f"model.linear={linear} does not fit these data"):
         training.resolve(values(data, {"linear": linear}))
+
+
+def test_the_transformer_can_be_trained_alone_as_the_page_says(tmp_path: Path) -> None:
+    given = values(write_promoters(tmp_path / "train.csv", 60, length=26))
+    override(given, "model.linear=")  # what `--set model.linear=""` leaves after the shell
+    assert training.resolve(given).model.linear == ""
 
 
 def test_pretraining_goes_on_with_the_encoder_of_a_classifier(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from clearhead.biology import cells, training
 from clearhead.cli.main import run
+from clearhead.data.h5ad import LABELS
 from tests.biology.synthetic import write_promoters
 
 Call = Callable[..., tuple[int, str, str]]
@@ -217,6 +218,17 @@ def test_help_speaks_of_the_data_of_its_domain(
     text = "".join(call(domain, verb, "--help")[1] for verb in verbs) + call(domain, "--help")[1]
     assert all(word in text for word in own)
     assert not any(word in text for word in (*others, "{forms}", "{record}", "{peer}"))
+
+
+def test_help_and_page_name_the_columns_in_which_labels_are_looked_for(call: Call) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "biology.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in LABELS)
+    for verb in ("train", "benchmark", "umap"):
+        told = " ".join(call("cells", verb, "--help")[1].split())
+        assert f"{', '.join(LABELS[:2])}, … of .h5ad" in told
+        assert "[default: (label, class, target, …)]" not in told
+    told = " ".join(call("dna", "train", "--help")[1].split())
+    assert "[default: (label, class, target, …)]" in told
 
 
 def test_contacts_need_attention_between_all_positions(tmp_path: Path, call: Call) -> None:

@@ -69,6 +69,24 @@ def test_en_fr_goes_from_three_files_to_a_model_for_the_package(tmp_path: Path) 
     assert (shipped / "model.safetensors").read_bytes() == weights
 
 
+def test_en_fr_leaves_the_translator_of_the_package_alone_unless_it_is_named() -> None:
+    script = (ROOT / "recipes" / "en_fr.sh").read_text(encoding="utf-8")
+    assert "\nshipped=${SHIPPED_DIR:-$run/" in script
+
+
+def test_en_fr_says_which_file_is_missing_before_it_collects_pairs(tmp_path: Path) -> None:
+    (tmp_path / "fra.txt").write_text("Go.\tVa !\n", encoding="utf-8")  # as it is downloaded
+    done = subprocess.run(
+        ["bash", str(ROOT / "recipes" / "en_fr.sh"), str(tmp_path)],
+        env={**os.environ, "RUN_DIR": str(tmp_path / "run")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode and done.stderr.startswith(f"{tmp_path}/train.tsv is missing; split")
+    assert [path.name for path in tmp_path.iterdir()] == ["fra.txt"]
+
+
 def test_multi30k_goes_from_its_files_to_the_mean_of_seeds_scored_in_two_ways(
     tmp_path: Path,
 ) -> None:

@@ -1,5 +1,7 @@
 """A text is split where sentences end, cut where it must be, and capitals are read as usual."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -132,6 +134,13 @@ def test_these_are_several(parts: list[str], gap: str) -> None:
 )  # fmt: skip
 def test_layout_is_no_part_of_a_sentence(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
+
+
+def test_the_page_says_which_lines_of_yaml_keep_their_keys() -> None:
+    page = (Path(__file__).parents[2] / "docs/your_own_translator.md").read_text("utf-8")
+    kept, lost = 'title: "The cat"', "title: The cat"
+    assert (sentences(kept), sentences(lost)) == (["The cat"], [lost])
+    assert f"write `{kept}`, not `{lost}`" in page
 
 
 def test_time_grows_with_the_length_and_no_faster() -> None:

@@ -64,6 +64,10 @@ def add_part(runs: list[Path], recipe: BiologyRecipe) -> float:
     config = sides[0].model.config
     many = config.encoder.vocab_size > MOST_PAIRED or recipe.model.layout == "aligned"
     if recipe.model.linear == "similarity" and not config.length and many:
+        log.warning(
+            "model.linear=similarity is left out: it does not compare k-mers or learned tokens of "
+            "several lengths, nor aligned sequences with an encoder of another project"
+        )
         return 0.0
     models = [with_part(side, side.train, recipe) for side in sides]
     weight = best_weight(sides, models, recipe.optimizer.balanced)

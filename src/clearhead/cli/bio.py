@@ -120,6 +120,8 @@ def in_words_of(domain: str, verb: Callable[..., None]) -> None:
         if infos and infos[0].help:
             info = copy.copy(infos[0])
             info.help = info.help.format(**words)
+            if isinstance(info.show_default, str):
+                info.show_default = info.show_default.format(**words)
             verb.__annotations__[name] = Annotated[kind, info]
 
 

@@ -28,13 +28,16 @@ SEQUENCES = {
 FILES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rda."
 LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
 # What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
+COLUMNS = "label, class, target, …"
+OF_SEQUENCES = {"forms": FILES, "labelled": LABELLED, "record": "sequence", "labels": COLUMNS}
 WORDS = {
-    "dna": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "DNABERT"},
-    "protein": {"forms": FILES, "labelled": LABELLED, "record": "sequence", "peer": "ESM-2"},
+    "dna": OF_SEQUENCES | {"peer": "DNABERT"},
+    "protein": OF_SEQUENCES | {"peer": "ESM-2"},
     "cells": {
         "forms": ".h5ad, .mtx, or a table (.csv, .tsv, .jsonl) of GENE:VALUE pairs.",
         "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
         "record": "cell",
+        "labels": "cell_type, label, … of .h5ad; label, class, … of a table",
         "peer": "Geneformer",
     },
 }
@@ -56,9 +59,7 @@ ShowConfig = Annotated[
 SequenceColumn = Annotated[
     str, typer.Option(help="Column of the {record}s.", show_default="sequence, seq or text")
 ]
-LabelColumn = Annotated[
-    str, typer.Option(help="Column of labels.", show_default="label, class, target, …")
-]
+LabelColumn = Annotated[str, typer.Option(help="Column of labels.", show_default="{labels}")]
 SplitColumn = Annotated[
     str,
     typer.Option(help="Column with the split or the fold.", show_default="split, fold, set"),

@@ -71,7 +71,10 @@ class Section(BaseModel):
     @classmethod
     def _filled(cls, value: Any, info: ValidationInfo) -> Any:
         """Nothing behind a key is an empty text or section; else null, which may be an error."""
-        kind = cls.model_fields[info.field_name or ""].annotation
+        field = cls.model_fields[info.field_name or ""]
+        kind = field.annotation
+        if value is None and field.default == "":  # also of a choice, such as model.linear
+            return ""
         if value is None and isinstance(kind, type) and issubclass(kind, str | Section):
             return "" if kind is str else {}
         return value
