@@ -116,7 +116,8 @@ def parameter_shares(model: Transformer) -> dict[str, int]:
 def flop_shares(model: Transformer, src_len: int, tgt_len: int) -> dict[str, int]:
     """The FLOPs of one forward pass in each part, as torch counts those of matrix products."""
     first = max(model.config.pad_id, model.config.bos_id, model.config.eos_id) + 1
-    src, tgt = torch.full((1, src_len), first), torch.full((1, tgt_len), first)
+    device = next(model.parameters()).device
+    src, tgt = (torch.full((1, length), first, device=device) for length in (src_len, tgt_len))
     masks = padding_mask(src, model.config.pad_id), decoder_mask(tgt, model.config.pad_id)
     counter = FlopCounterMode(display=False)
     with torch.inference_mode(), counter:
