@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from operator import index
 from typing import Protocol
 
 from clearhead.errors import UserError
-from clearhead.models.config import TransformerConfig
+from clearhead.models.config import TransformerConfig, as_plain_numbers, check_number, check_whole
 
 MOST_BEAMS = 1024
 # At the lowest temperature, a token whose logit is 0.01 below the largest has at most e^-100 of the
@@ -48,7 +47,7 @@ class DecodingOptions:
     scores: bool = True
 
     def __post_init__(self) -> None:
-        _as_plain_numbers(self)
+        as_plain_numbers(self)
         whole = {"beam_size": 1, "n_best": 1, "no_repeat_ngram": 0, "min_length": 0}
         whole |= {"max_length_extra": 1, "batch_tokens": 1}
         optional = {"batch_sentences": 1, "max_length": 1}
@@ -59,8 +58,8 @@ class DecodingOptions:
             raise UserError(
                 f"beam_size={self.beam_size} is more than {MOST_BEAMS}; 4 to 12 beams are usual"
             )
-        _check_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
-        _check_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
+        check_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
+        check_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
         if not isinstance(self.early_stopping, bool):
             raise UserError(f"early_stopping={self.early_stopping!r}; give True or False")
         if self.n_best > self.beam_size:
@@ -105,41 +104,18 @@ class SamplingOptions:
     ignore_eos: bool = False
 
     def __post_init__(self) -> None:
-        _as_plain_numbers(self)
+        as_plain_numbers(self)
         check_whole("max_new_tokens", self.max_new_tokens, 1)
         check_whole("top_k", self.top_k, 0)
-        _check_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
-        _check_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
-        _check_number(
-            self, "min_p", 0, 1, "0 keeps all tokens, 0.1 those above a tenth of the best"
-        )
-        _check_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
+        check_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
+        check_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
+        check_number(self, "min_p", 0, 1, "0 keeps all tokens, 0.1 those above a tenth of the best")
+        check_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
 
     @property
     def greedy(self) -> bool:
         """Whether no random number is used."""
         return self.temperature < COLDEST
-
-
-def _as_plain_numbers(options: object) -> None:
-    """Numbers of other types, such as NumPy's, become int or float."""
-    for name, value in list(vars(options).items()):
-        if isinstance(value, Real) and not isinstance(value, int | float):
-            plain = int(value) if isinstance(value, Integral) else float(value)
-            object.__setattr__(options, name, plain)
-
-
-def check_whole(name: str, value: object, least: int, meaning: str = "") -> None:
-    """Refuse all but a whole number of at least `least`; `meaning` says why so many."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-        raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
-
-
-def _check_number(options: object, name: str, low: float, high: float, meaning: str) -> None:
-    value = getattr(options, name)
-    # `not low <= value` is true of NaN, too.
-    if not isinstance(value, int | float) or not low <= value <= high:
-        raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,7 @@ class FlatAdam:
         self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
         self.gradient = torch.zeros_like(self.working)
         self._point_at(self.working)
-        self._gradients = [part for _, part in self._parts(self.gradient)]
-        for parameter, part in zip(parameters, self._gradients, strict=True):
+        for parameter, part in self._parts(self.gradient):
             parameter.grad = part
         for buffer in rounded_buffers(model):
             buffer.data = buffer.data.to(dtype) if buffer.is_floating_point() else buffer.data
@@ -103,8 +102,8 @@ class FlatAdam:
 
     def _take_in_gradients(self) -> None:
         """Those that lie elsewhere go into the vector: `model.zero_grad()` separates them."""
-        for parameter, part in zip(self.parameters, self._gradients, strict=True):
-            if (own := parameter.grad) is not part:
+        for parameter, part in self._parts(self.gradient):
+            if (own := parameter.grad) is None or own.data_ptr() != part.data_ptr():
                 part.zero_() if own is None else part.copy_(own)
                 parameter.grad = part
 
