@@ -29,9 +29,9 @@ from benchmarks.quality.points import Point, plot_points, ratio
 from benchmarks.quality.sides import ClearheadSide, SharedTask
 from clearhead.compare.timing import describe_machine
 from clearhead.compare.workloads import describe_config
-from clearhead.decoding.precision import use_threads
 from clearhead.errors import UserError
 from clearhead.files import atomic_write
+from clearhead.training.device_settings import use_threads
 from clearhead.training.model_recipes import TranslationRecipe
 from clearhead.training.recipe_file import load_recipe
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.main import run
-from clearhead.decoding.engine import DecodingOptions, alignment_layer_of
+from clearhead.decoding.engine import DecodingOptions
+from clearhead.translation.result import alignment_layer_of
 from tests.cli.messages import ENGINE, without_engine
 from tests.translation.tiny import save, translator
 

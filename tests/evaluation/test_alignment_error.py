@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clearhead import Translator
 from clearhead.data.grammar import SPLITS, GrammarPair, word_spans, words
-from clearhead.decoding.engine import alignment_layer_of
 from clearhead.errors import UserError
 from clearhead.evaluation import alignment_error
 from clearhead.evaluation.alignment_error import (
@@ -20,6 +19,7 @@ from clearhead.evaluation.alignment_error import (
 )
 from clearhead.models import Transformer
 from clearhead.text import Tokenizer
+from clearhead.translation.result import alignment_layer_of
 from tests.evaluation.tiny import HEADS, LAYERS, model, pairs, tokenizer
 
 TEXTS = st.one_of(st.text(max_size=30), st.text("ab' ?!-é\u202f«\u0301", max_size=20))

@@ -98,7 +98,7 @@ def verify(peer: Peer = "all", format: Format = "text", threads: Threads = None)
     """
     from clearhead.compare.proofs.verification import show
     from clearhead.compare.proofs.verification import verify as run_proofs
-    from clearhead.decoding.precision import use_threads
+    from clearhead.training.device_settings import use_threads
 
     use_threads(threads)
     found = run_proofs(peer, progress)

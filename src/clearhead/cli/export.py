@@ -54,8 +54,8 @@ def export(
         raise UserError(f"--sentences {sentences} is negative; give 0 or more")
     if sentences > MOST_SENTENCES:
         raise UserError(f"--sentences {sentences} is too many; give at most {MOST_SENTENCES:,}")
-    from clearhead.decoding.precision import use_threads
     from clearhead.models.weight_files import SHIPPED
+    from clearhead.training.device_settings import use_threads
     from clearhead.translation.loading import find_model
 
     use_threads(threads)

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from clearhead.decoding.precision import use_threads
 from clearhead.errors import UserError, counted
+from clearhead.training.device_settings import use_threads
 
 Progress = Callable[[str], None]
 

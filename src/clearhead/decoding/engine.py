@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
+from numbers import Integral, Real
 from operator import index
 from typing import Protocol
 
 from clearhead.errors import UserError
-from clearhead.models.config import TransformerConfig, as_plain_numbers, check_number, check_whole
+from clearhead.models.config import TransformerConfig
 
 MOST_BEAMS = 1024
 # At the lowest temperature, a token whose logit is 0.01 below the largest has at most e^-100 of the
@@ -47,19 +49,18 @@ class DecodingOptions:
     scores: bool = True
 
     def __post_init__(self) -> None:
-        as_plain_numbers(self)
         whole = {"beam_size": 1, "n_best": 1, "no_repeat_ngram": 0, "min_length": 0}
         whole |= {"max_length_extra": 1, "batch_tokens": 1}
         optional = {"batch_sentences": 1, "max_length": 1}
         whole |= {n: least for n, least in optional.items() if getattr(self, n) is not None}
         for name, least in whole.items():
-            check_whole(name, getattr(self, name), least)
+            _set_whole(self, name, least)
         if self.beam_size > MOST_BEAMS:
             raise UserError(
                 f"beam_size={self.beam_size} is more than {MOST_BEAMS}; 4 to 12 beams are usual"
             )
-        check_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
-        check_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
+        _set_number(self, "max_length_factor", 0, 1000, "2 allows twice the source's tokens")
+        _set_number(self, "length_penalty", -10, 10, "0 compares sums, 1 means per token")
         if not isinstance(self.early_stopping, bool):
             raise UserError(f"early_stopping={self.early_stopping!r}; give True or False")
         if self.n_best > self.beam_size:
@@ -104,18 +105,37 @@ class SamplingOptions:
     ignore_eos: bool = False
 
     def __post_init__(self) -> None:
-        as_plain_numbers(self)
-        check_whole("max_new_tokens", self.max_new_tokens, 1)
-        check_whole("top_k", self.top_k, 0)
-        check_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
-        check_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
-        check_number(self, "min_p", 0, 1, "0 keeps all tokens, 0.1 those above a tenth of the best")
-        check_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
+        _set_whole(self, "max_new_tokens", 1)
+        _set_whole(self, "top_k", 0)
+        _set_number(self, "temperature", 0, HOTTEST, "0 is greedy, 1 leaves the logits unchanged")
+        _set_number(self, "top_p", 0, 1, "1 keeps all tokens, 0.9 those that make up nine tenths")
+        _set_number(self, "min_p", 0, 1, "0 keeps all tokens, 0.1 those above a tenth of the best")
+        _set_number(self, "repetition_penalty", 0.01, 100, "1 is none, 1.2 a usual one")
 
     @property
     def greedy(self) -> bool:
         """Whether no random number is used."""
         return self.temperature < COLDEST
+
+
+def check_whole(name: str, value: object, least: int, meaning: str = "") -> int:
+    """The value if it is a whole number of at least `least`; `meaning` says why so many."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
+    return int(value)
+
+
+def _set_whole(options: object, name: str, least: int) -> None:
+    """Check an option; a number of another type, such as NumPy's, becomes an int or float."""
+    object.__setattr__(options, name, check_whole(name, getattr(options, name), least))
+
+
+def _set_number(options: object, name: str, low: float, high: float, meaning: str) -> None:
+    value = getattr(options, name)
+    plain = float(value) if isinstance(value, Real) else nan
+    if not low <= plain <= high:  # true of NaN, too
+        raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
+    object.__setattr__(options, name, value if isinstance(value, int) else plain)
 
 
 @dataclass(frozen=True)
@@ -181,14 +201,6 @@ def check_layer(layer: int, layers: int) -> None:
         raise UserError(
             f"there is no decoder layer {layer}; this model has {layers}, counted from 0"
         )
-
-
-def alignment_layer_of(layers: int) -> int:
-    """The decoder layer for word alignment: the last of one or two, else the last but one.
-
-    `clearhead evaluate --data grammar:test:500` measures the error of every layer.
-    """
-    return layers - (1 if layers <= 2 else 2)
 
 
 def lists_of_ids(texts: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.causal import CausalEngine
-from clearhead.decoding.engine import SamplingOptions, lists_of_ids
+from clearhead.decoding.engine import SamplingOptions, check_whole, lists_of_ids
 from clearhead.decoding.readable import batches_by_tokens, in_eval_mode
 from clearhead.decoding.sampling import Points, repetition_penalty, sample
 from clearhead.decoding.steps import check_finite
 from clearhead.errors import UserError
 from clearhead.models import Gpt
-from clearhead.models.config import check_whole
 
 ROWS = 16  # texts in a batch
 

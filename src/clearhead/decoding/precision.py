@@ -1,4 +1,4 @@
-"""How torch computes a result: the number format, and the number of cores."""
+"""The number format in which torch computes a result."""
 
 import copy
 from typing import Literal, TypeVar, get_args
@@ -8,7 +8,6 @@ from torch import nn
 
 from clearhead.errors import UserError
 from clearhead.fast.processor import multiplies_bfloat16
-from clearhead.native.choice import check_threads
 
 Precision = Literal["float32", "bfloat16", "int8"]
 Model = TypeVar("Model", bound=nn.Module)
@@ -50,10 +49,3 @@ def readable_precision(wanted: Precision | Literal["auto"], device: torch.device
     if wanted != "auto":
         return wanted
     return "bfloat16" if device.type == "cpu" and multiplies_bfloat16(device) else "float32"
-
-
-def use_threads(threads: int | None) -> None:
-    """Let torch compute on this many cores; None leaves its own choice."""
-    if threads is not None:
-        check_threads(threads)
-        torch.set_num_threads(threads)

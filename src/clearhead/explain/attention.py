@@ -11,13 +11,13 @@ from torch import Tensor
 
 from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.decoding import DecodingOptions, decode
-from clearhead.decoding.engine import alignment_layer_of
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.explain.capture import Captured, capture
 from clearhead.models import Transformer
 from clearhead.text import BothLanguages
 from clearhead.translation import Translator
+from clearhead.translation.result import alignment_layer_of
 
 Kind = Literal["encoder", "decoder", "cross", "self", "saliency"]
 TITLES = {

@@ -8,7 +8,7 @@ import difflib
 import json
 import os
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, SupportsIndex
 
@@ -59,7 +59,6 @@ def check_numbers(config: Any) -> None:
         UserError: names the field, its value and what it should be. Sizes are at least 1,
             ids at least 0, floats (such as dropout rates) at least 0 and below 1.
     """
-    as_plain_numbers(config)
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.type is int or (field.type == int | None and value is not None):
@@ -72,30 +71,11 @@ def check_numbers(config: Any) -> None:
         if field.type is bool and type(value) is not bool:
             _refuse(field.name, value, "true or false")
         share = field.type is float or (field.type == float | None and value is not None)
+        if share and isinstance(value, Real) and not isinstance(value, int):
+            value = float(value)
+            object.__setattr__(config, field.name, value)
         if share and (type(value) not in (int, float) or not 0 <= value < 1):
             _refuse(field.name, value, "a number, at least 0 and below 1")
-
-
-def as_plain_numbers(options: object) -> None:
-    """Numbers of other types in a dataclass, such as NumPy's, become int or float."""
-    for name, value in list(vars(options).items()):
-        if isinstance(value, Real) and type(value).__module__ != "builtins":
-            plain = int(value) if isinstance(value, Integral) else float(value)
-            object.__setattr__(options, name, plain)
-
-
-def check_whole(name: str, value: object, least: int, meaning: str = "") -> None:
-    """Refuse all but a whole number of at least `least`; `meaning` says why so many."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-        raise UserError(f"{name}={value!r} is not a whole number of at least {least}{meaning}")
-
-
-def check_number(options: object, name: str, low: float, high: float, meaning: str) -> None:
-    """Refuse a field that is no number from `low` to `high`; `meaning` says what numbers mean."""
-    value = getattr(options, name)
-    # `not low <= value` is true of NaN, too.
-    if not isinstance(value, int | float) or not low <= value <= high:
-        raise UserError(f"{name}={value!r} is not a number from {low:g} to {high:g}; {meaning}")
 
 
 def check_memory(config: Sized) -> None:

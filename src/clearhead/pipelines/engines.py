@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import torch
 from torch import Tensor
 
-from clearhead.decoding.precision import Precision, readable_precision, use_threads
+from clearhead.decoding.precision import Precision, readable_precision
 from clearhead.decoding.readable import padded
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import accelerate, operations_for
@@ -23,7 +23,7 @@ from clearhead.pretrained.files import CONFIG, directory_of
 from clearhead.pretrained.loading import family_of, load
 from clearhead.text import PretrainedTokenizer
 from clearhead.text.model_files import COMMANDS, read_json
-from clearhead.training.device_settings import choose_device
+from clearhead.training.device_settings import choose_device, use_threads
 
 # model_type of a config.json -> what the model does
 ABILITIES = {

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from clearhead.decoding import DecodingOptions
+from clearhead.decoding.engine import check_whole
 from clearhead.errors import UserError
-from clearhead.models.config import check_whole
 from clearhead.native.choice import EngineName
 from clearhead.pipelines.factory import known_arguments
 from clearhead.text.inputs import texts_of

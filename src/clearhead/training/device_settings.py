@@ -12,6 +12,7 @@ from torch import nn
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import operations_for, replaceable
 from clearhead.fast.processor import multiplies_bfloat16
+from clearhead.native.choice import check_threads
 from clearhead.training.objective import TokenLoss, cross_entropy, fused_cross_entropy
 
 EngineChoice = Literal["auto", "readable", "fast"]
@@ -110,3 +111,10 @@ def _data_type(precision: Precision, faster: bool, readable: bool) -> tuple[torc
         "faster here than float32" if faster else "set by run.precision; slower here than float32"
     )
     return torch.bfloat16, f"bfloat16 with float32 master weights ({reason})"
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch compute on this many cores; None leaves its own choice."""
+    if threads is not None:
+        check_threads(threads)
+        torch.set_num_threads(threads)

@@ -142,8 +142,9 @@ def engine_for(
 
 
 def _readable(models: "Sequence[Transformer]", request: Request, reason: str) -> Engine:
-    from clearhead.decoding.precision import readable_precision, use_threads
+    from clearhead.decoding.precision import readable_precision
     from clearhead.decoding.readable import ReadableEngine, ensemble
+    from clearhead.training.device_settings import use_threads
 
     use_threads(request.threads)
     precision = readable_precision(request.precision, next(models[0].parameters()).device)

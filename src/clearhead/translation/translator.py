@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, alignment_layer_of
+from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis
 from clearhead.errors import DIFFERENT_MODELS, UserError
 from clearhead.models.weight_files import SHIPPED
 from clearhead.native.choice import AnyPrecision, EngineName, Request
@@ -29,6 +29,7 @@ from clearhead.translation.result import (
     OneForm,
     Piece,
     Translation,
+    alignment_layer_of,
     join,
     layout_only,
     warn_of_limits,
