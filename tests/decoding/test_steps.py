@@ -361,6 +361,7 @@ def test_hooks_on_the_encoder_and_the_projection_keep_the_cache() -> None:
     assert isinstance(begin(model, sources(model)), CachedSteps)
 
 
+@pytest.mark.filterwarnings("ignore:Using `torch.compile")  # hooks that another test left
 def test_a_model_with_compiled_layers_translates_as_before(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

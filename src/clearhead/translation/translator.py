@@ -33,7 +33,7 @@ from clearhead.translation.result import (
     join,
     layout_only,
     warn_of_limits,
-)
+)  # fmt: skip
 from clearhead.translation.sources import Reader, Source
 
 if TYPE_CHECKING:
@@ -203,10 +203,9 @@ class Translator:
             layer = alignment_layer_of(self.engine.config.decoder_layers)
             restore = MarkupRestorer(self.tokenizer, layer, self._attention)
             pieces = restore(marked, sources, pieces)
+        n = options.n_best
         return [
-            join(text, parts, options.n_best)
-            if parts
-            else [layout_only(blank, text)] * options.n_best
+            join(text, parts, n) if parts else [layout_only(blank, text)] * n
             for text, parts in zip(texts, pieces, strict=True)
         ]
 
