@@ -19,11 +19,13 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from clearhead.errors import UserError
 
+Item = TypeVar("Item")
 CHECKSUMS = "checksums.json"
 BLOCK = 1 << 20  # bytes read at a time
 
@@ -209,3 +211,9 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def begun(found: Iterable[Item]) -> Iterator[Item]:
+    """The same items, the first computed now: if that fails, no header has been written."""
+    every = iter(found)
+    return chain(list(islice(every, 1)), every)

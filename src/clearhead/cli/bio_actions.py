@@ -2,19 +2,20 @@
 
 import csv
 import io
-import json
 import shlex
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clearhead.cli.options import all_changes
 from clearhead.cli.streams import or_stdout, pour, save
 from clearhead.errors import UserError
+from clearhead.files import begun
 
 if TYPE_CHECKING:
     from clearhead.biology.predicting import Predictor
@@ -156,9 +157,8 @@ def pour_table(rows: Iterable[list[str]], output: Path | None) -> None:
 
 
 def headed(head: list[str], rows: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The rows below their head, the first computed now: if that fails, no head is written."""
-    every = iter(rows)
-    return chain([head], list(islice(every, 1)), every)
+    """The rows below their head, which is written only if the first can be computed."""
+    return chain([head], begun(rows))
 
 
 def _tab_separated(cells: list[str]) -> bytes:
@@ -195,15 +195,12 @@ Short = dict[str, str | None]
 
 def changes_of(short: Short, changes: list[str] | None) -> list[str]:
     """Options in the form of `--set`, then what `--set` changes, which is never the same key."""
-    for change in changes or []:
-        key = change.partition("=")[0].strip()
-        if short.get(key) and key != "data.domain":  # another domain has its own error
-            raise UserError(
-                f"{key} is {short[key]!r} by an argument or option, and --set {change} changes it; "
-                "give one of them"
-            )
-    given = [f"{key}={json.dumps(value)}" for key, value in short.items() if value]
-    return [*given, *(changes or [])]
+
+    def clash(key: str, change: str) -> str:
+        return f"{key} is {short[key]!r} by an argument or option, and --set {change} changes it"
+
+    given = {key: value for key, value in short.items() if value}
+    return all_changes(given, changes or [], clash)
 
 
 def values(domain: str, short: Short, changes: list[str] | None) -> dict[str, Any]:
@@ -215,7 +212,7 @@ def values(domain: str, short: Short, changes: list[str] | None) -> dict[str, An
     from clearhead.training.recipe_file import override
 
     values: dict[str, Any] = {}
-    for change in changes_of({"data.domain": domain, **short}, changes):
+    for change in [f"data.domain={domain}", *changes_of(short, changes)]:
         override(values, change)
     if (other := values["data"]["domain"]) != domain:
         raise UserError(f"data.domain={other} is not for `clearhead bio {domain}`; leave it out")

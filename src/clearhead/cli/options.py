@@ -1,5 +1,7 @@
 """Options that several verbs share: the model, the search, and how the result is computed."""
 
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +29,21 @@ class GivenOnce(TyperCommand):
             if sum(argument.partition("=")[0] in names for argument in given) > 1:
                 raise UserError(f"{names[0]} is given twice; {advice}")
         return super().parse_args(ctx, args)
+
+
+def all_changes(
+    given: Mapping[str, Any], changes: list[str], clash: Callable[[str, str], str]
+) -> list[str]:
+    """The values of options in the form of `--set`, then the changes of `--set`.
+
+    Raises:
+        UserError: both change one key; `clash` says so, from the key and the change.
+    """
+    for change in changes:
+        if (key := change.partition("=")[0].strip()) in given:
+            raise UserError(f"{clash(key, change)}; give one of them")
+    # JSON is YAML too, and keeps a file called 1:30 a string.
+    return [*(f"{key}={json.dumps(value)}" for key, value in given.items()), *changes]
 
 
 Target = Annotated[

@@ -1,6 +1,5 @@
 """`clearhead train`: train a model as a recipe describes."""
 
-import json
 import shlex
 import signal
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clearhead.cli.options import GivenOnce
+from clearhead.cli.options import GivenOnce, all_changes
 from clearhead.errors import UserError
 
 if TYPE_CHECKING:
@@ -78,7 +77,8 @@ def train(
     """Train a translator or a language model, or fine-tune a model."""
     from clearhead.training.recipe_file import built_in_recipes, explain_recipe, load_recipe
 
-    short = dict(zip(SHORT, (data, steps, device), strict=True))
+    options = zip(SHORT, (data, steps, device), strict=True)
+    short = {key: value for key, value in options if value is not None}
     if recipe and (Path(recipe) / "config.yaml").is_file():
         command = f"clearhead train --resume --run-dir {shlex.quote(recipe)}"
         raise UserError(f"{recipe} is the directory of a run; to continue it: {command}")
@@ -91,23 +91,15 @@ def train(
         )
     else:
         name = recipe
-    resolved = load_recipe(name, _all_changes(short, changes or []))
+    resolved = load_recipe(name, all_changes(short, changes or [], _clash))
     if show_config:
         print(explain_recipe(resolved), end="")
         return
     _run(resolved, run_dir or Path("runs") / Path(name).stem, resume)
 
 
-def _all_changes(short: dict[str, Any], changes: list[str]) -> list[str]:
-    """Those of --set after those of the short options; none of both may change one key."""
-    short = {key: value for key, value in short.items() if value is not None}
-    for change in changes:
-        if (key := change.partition("=")[0].strip()) in short:
-            raise UserError(
-                f"{SHORT[key]} and --set {change} change the same value; give one of them"
-            )
-    # JSON is YAML too, and keeps a file called 1:30 a string.
-    return [*(f"{key}={json.dumps(value)}" for key, value in short.items()), *changes]
+def _clash(key: str, change: str) -> str:
+    return f"{SHORT[key]} and --set {change} change the same value"
 
 
 def _existing(run_dir: Path | None) -> Path:

@@ -126,7 +126,7 @@ def check_whole(name: str, value: object, least: int, meaning: str = "") -> int:
 
 
 def _set_whole(options: object, name: str, least: int) -> None:
-    """Check an option; a number of another type, such as NumPy's, becomes an int or float."""
+    """Check an option; a number of another type, such as NumPy's, becomes an int."""
     object.__setattr__(options, name, check_whole(name, getattr(options, name), least))
 
 

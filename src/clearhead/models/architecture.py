@@ -1,6 +1,8 @@
 """A model as a tree of modules: printed, with shapes and parameters, and compared with another."""
 
+import logging
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from torch import nn
@@ -8,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from clearhead.fast.dropout import CheapDropout
 
+logger = logging.getLogger(__name__)
 # What a module computes with, beside its weights and the modules in it.
 SETTINGS = ("d_model", "h", "eps", "activation", "max_norm")
 
@@ -38,6 +41,18 @@ def difference(model: nn.Module, expected: nn.Module) -> str:
         if other := _other(module, wanted.get(name)):
             return f"{name}{other}"
     return next((f"{name} is missing" for name in wanted if name not in found), "")
+
+
+def warn_of_difference(model: nn.Module, described: nn.Module, advice: str) -> None:
+    """Log that config.json does not describe a part of the model, once for each difference."""
+    if part := difference(model, described):
+        _warn(f"{part}, and config.json does not say so: {advice}")
+
+
+@cache
+def _warn(message: str) -> None:
+    """Once, since training saves often."""
+    logger.warning(message)
 
 
 def _named_parts(model: nn.Module) -> dict[str, nn.Module]:

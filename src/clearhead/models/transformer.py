@@ -1,7 +1,5 @@
 """The Transformer of the paper's figure 1, assembled from `clearhead.blocks`."""
 
-import logging
-from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -12,10 +10,8 @@ from clearhead.blocks import READABLE, Decoder, DecoderBlock, Encoder, EncoderBl
 from clearhead.blocks.checks import check_decode, check_ids, check_not_flat
 from clearhead.errors import UserError
 from clearhead.models import weights
-from clearhead.models.architecture import difference, tree
+from clearhead.models.architecture import tree, warn_of_difference
 from clearhead.models.config import TransformerConfig, check_memory
-
-logger = logging.getLogger(__name__)
 
 
 class Transformer(nn.Module):
@@ -155,8 +151,8 @@ class Transformer(nn.Module):
             self, lambda: Transformer._assemble(self.config, READABLE)
         )
         weights.save(self, self.config.to_json(), Path(directory), dtype)
-        if part := difference(self, described):
-            _warn_of_parts(part)
+        advice = "load the saved model with Transformer.from_pretrained(directory, parts)"
+        warn_of_difference(self, described, advice)
 
     __repr__ = tree
 
@@ -235,16 +231,6 @@ def initialize(model: Transformer) -> None:
     for module in model.projection_layer.modules():
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
-
-
-@cache
-def _warn_of_parts(part: str) -> None:
-    """Log once for each difference, since training saves often."""
-    logger.warning(
-        "%s, and config.json does not say so: load the saved model with "
-        "Transformer.from_pretrained(directory, parts)",
-        part,
-    )
 
 
 def tie_weights(model: Transformer) -> None:

@@ -7,12 +7,13 @@ temporary file until it is known.
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, Self
 
 import numpy as np
 
+from clearhead.files import begun
 from clearhead.pipelines.embedding import Embedded
 from clearhead.text.inputs import as_cell
 
@@ -30,7 +31,7 @@ class Write(Protocol):
 def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
     """One line per text: its name and vector, with the nine digits that represent a float32."""
     numbers = "\t%.9g" * width
-    found = _begun(found)
+    found = begun(found)
     file.write(("id" + "".join(f"\t{i}" for i in range(width)) + "\n").encode())
     for embedded in found:
         file.write(
@@ -39,19 +40,13 @@ def write_tsv(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
         file.flush()
 
 
-def _begun(found: Iterable[Embedded]) -> Iterator[Embedded]:
-    """The same embeddings, the first computed now: if that fails, no header has been written."""
-    every = iter(found)
-    return chain(list(islice(every, 1)), every)
-
-
 def token_tsv(piece: Piece) -> Write:
     """One line per token: name of the text, position, token, vector."""
 
     def write(found: Iterable[Embedded], file: BinaryIO, width: int) -> None:
         numbers = "\t%.9g" * width + "\n"
         head = "id\tposition\ttoken" + "".join(f"\t{i}" for i in range(width)) + "\n"
-        found = _begun(found)
+        found = begun(found)
         file.write(head.encode())
         for named, ids, vectors in found:
             for position, (token, row) in enumerate(zip(ids, vectors.tolist(), strict=True)):

@@ -1,11 +1,9 @@
 """Saving of a model as a directory that `transformers` loads, in one or more weight files."""
 
 import json
-import logging
 import os
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,13 @@ from torch import Tensor, nn
 
 from clearhead.errors import UserError
 from clearhead.files import atomic_write, forget_checksum, temporary_name
-from clearhead.models.architecture import difference
+from clearhead.models.architecture import warn_of_difference
 from clearhead.models.weights import METADATA, check_described, storable, write_tensors
 from clearhead.pretrained.family import Family
 from clearhead.pretrained.files import CONFIG, INDEX, WEIGHTS
 from clearhead.pretrained.loading import family_of_config, own_tensors, without_row
 
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-logger = logging.getLogger(__name__)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|KiB|MiB|GiB)", re.IGNORECASE)
 
 
@@ -63,17 +60,7 @@ def save_pretrained(
     directory = Path(directory)
     write_weights(directory, tensors, limit)
     atomic_write(directory / CONFIG, json.dumps(raw, indent=2, ensure_ascii=False) + "\n")
-    if part := difference(model, described):
-        _warn_of_part(part)
-
-
-@cache
-def _warn_of_part(part: str) -> None:
-    """Log once for each difference, since training saves often."""
-    logger.warning(
-        "%s, and config.json does not say so: put the part into the model that you load from there",
-        part,
-    )
+    warn_of_difference(model, described, "put the part into the model that you load from there")
 
 
 def _check_lossless(

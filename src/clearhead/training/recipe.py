@@ -73,11 +73,10 @@ class Section(BaseModel):
         """Nothing behind a key is an empty text or section; else null, which may be an error."""
         field = cls.model_fields[info.field_name or ""]
         kind = field.annotation
-        if value is None and field.default == "":  # also of a choice, such as model.linear
+        if value is None and (kind is str or field.default == ""):  # or a choice: model.linear
             return ""
-        if value is None and isinstance(kind, type) and issubclass(kind, str | Section):
-            return "" if kind is str else {}
-        return value
+        is_section = isinstance(kind, type) and issubclass(kind, Section)
+        return {} if value is None and is_section else value
 
     @field_validator("*")
     @classmethod

@@ -164,8 +164,10 @@ class CodeBlocks:
             end = rf"#\+end_{block['name']}"
         elif block := _HTML.match(line):
             end = f"</{block['tag']}>" if block["tag"] else "-->"
-        closes = re.compile(end, re.IGNORECASE) if block else None
-        return None if block and closes and closes.search(line, block.end()) else closes
+        else:
+            return None
+        closes = re.compile(end, re.IGNORECASE)
+        return None if closes.search(line, block.end()) else closes
 
 
 def code_blocks(text: str) -> list[Span]:
@@ -226,10 +228,12 @@ def quoted_cells(text: str, spans: list[Span], written: list[str]) -> list[str]:
         before, right = text[max(0, start - 1) : start], text[end : end + 1]
         if before in _CELL_ENDS:
             first, left = n, before
+        if right not in _CELL_ENDS:
+            continue
         separator = (left + right).strip()[:1]
-        if right in _CELL_ENDS and separator and separator in "".join(written[first : n + 1]):
+        if separator and separator in "".join(written[first : n + 1]):
             line = text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0]
-            if separator in _CELL_ENDS and _cells(line) is not None:
+            if _cells(line) is not None:
                 quoted[first] = f'"{quoted[first]}'
                 quoted[n] += '"'
     return quoted

@@ -33,7 +33,7 @@ from clearhead.translation.result import (
     join,
     layout_only,
     warn_of_limits,
-)  # fmt: skip
+)
 from clearhead.translation.sources import Reader, Source
 
 if TYPE_CHECKING:
