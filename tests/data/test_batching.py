@@ -148,11 +148,6 @@ def test_sorting_saves_most_of_the_padding(corpus: EncodedCorpus) -> None:
     assert 0 < batches.padding_share < wasted / 2
 
 
-def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no pair is left to train on"):
-        TokenBatches(corpus_of([], tmp_path), BatchPlan())
-
-
 @pytest.mark.parametrize("plan", [{"max_tokens": 0}, {"window": -1}, {"max_pairs": 0}])
 def test_a_plan_that_cannot_be_followed_is_refused(plan: dict[str, int]) -> None:
     with pytest.raises(UserError, match="expected an integer of at least 1"):

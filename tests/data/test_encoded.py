@@ -33,7 +33,7 @@ def everything(corpus: EncodedCorpus) -> list[tuple[Ids, Ids]]:
     return [(source.tolist(), target.tolist()) for source, target in found]
 
 
-@given(ids=st.lists(st.tuples(IDS, IDS), max_size=30))
+@given(ids=st.lists(st.tuples(IDS, IDS), min_size=1, max_size=30))
 def test_what_is_read_is_what_was_written(
     ids: list[tuple[Ids, Ids]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -80,6 +80,12 @@ def test_pairs_that_are_too_long_or_empty_are_skipped_and_counted(tmp_path: Path
     ids: list[tuple[Ids, Ids]] = [([1] * 5, [1]), ([1], [1] * 5), ([], [1]), ([2] * 4, [3] * 4)]
     corpus = build(ids, tmp_path, max_length=4)
     assert (everything(corpus), corpus.skipped) == ([([2] * 4, [3] * 4)], 3)
+
+
+def test_a_corpus_without_pairs_is_refused_and_not_written(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no pair is left to train on \(2 were too long or empty"):
+        build([([], [1]), ([1] * 5, [1])], tmp_path, max_length=4)
+    assert not (tmp_path / "meta.json").exists()
 
 
 @pytest.mark.parametrize("number", [-1, 1])

@@ -21,6 +21,7 @@ from clearhead.decoding import (
 )
 from clearhead.decoding.precision import in_precision, readable_precision
 from clearhead.errors import UserError
+from clearhead.models import Transformer
 from clearhead.models.native import native_model
 from tests.decoding.tiny import make_model, random_sources
 
@@ -199,3 +200,15 @@ def test_options_may_be_numbers_of_numpy() -> None:
     ids = random_sources(model, 2)
     for engine in (model, NativeEngine(model.config, native_model(model), 1)):
         assert decode(engine, ids, given) == decode(engine, ids, plain)
+
+
+def test_a_transformer_assembled_by_hand_translates_once_it_has_a_config() -> None:
+    built = make_model()
+    by_hand = Transformer(*built.children())
+    sources = random_sources(3)
+    with pytest.raises(
+        UserError, match=r"assembled by hand and has no config; .* set model\.config"
+    ):
+        decode(by_hand, sources)
+    by_hand.config = built.config
+    assert decode(by_hand, sources) == decode(built, sources)

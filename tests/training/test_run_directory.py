@@ -113,6 +113,13 @@ def test_an_empty_dev_corpus_is_refused(tmp_path: Path) -> None:
         start(recipe, tmp_path / "run")
 
 
+def test_a_run_in_which_no_pair_fits_can_be_started_again(tmp_path: Path) -> None:
+    recipe = tiny_recipe(tmp_path)
+    with pytest.raises(UserError, match="no pair is left to train on"):
+        start(changed(recipe, "data", max_length=1), tmp_path / "run")
+    start(recipe, tmp_path / "run")
+
+
 def test_everything_in_a_run_directory_is_relative(session: Session, tmp_path: Path) -> None:
     session.train()
     for name in ("best/README.md", "last/README.md", "best/config.json", "metrics.jsonl"):

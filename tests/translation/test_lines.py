@@ -193,6 +193,8 @@ def test_a_line_of_tildes_below_a_heading_is_no_fence() -> None:
         ["<style>", "</style><script>", "Hello", "</script>"],
         [r"\begin{align*}", r"  \begin{pmatrix} Hello \end{pmatrix}", r"\end{align*}"],
         [r"  \begin{verbatim}", "", "Hello", r"  \end{verbatim}"],
+        [r"\[", "  Hello", r"  Hello \]"],
+        ["  $$", "Hello", "$$"],
         ["#+BEGIN_SRC python", "Hello", "", "#+end_src"],
         [".. code-block:: python", "   :linenos:", "", "   Hello", "", "   Hello", ""],
     ],
@@ -215,6 +217,12 @@ def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) 
         ["  Hello::", "", "      code", "  Hello"],
         [".. note:: Hello", "    Hello", ":param x: Hello", "== Hello", "#+TITLE: Hello"],
         [r"\begin{itemize}", r"\begin{equation} code \end{equation}", "Hello"],
+        [r"  \item Hello", r"\item[code] Hello", r"\section*{Hello}"],
+        [
+            r"\newcommand{\code}{\x{code}} % code",
+            r"  \centering \includegraphics{code}",
+            r"Hello \\[2pt]",
+        ],
     ],
 )
 def test_only_what_belongs_to_the_block_is_copied(lines: list[str]) -> None:

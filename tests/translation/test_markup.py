@@ -139,7 +139,10 @@ def test_a_word_without_weight_takes_that_of_its_neighbour() -> None:
         "https://example.org/a_b_c*d* is",
         "<me@example.org> 1 <3 2",
         "[[1, 2], [3, 4]] and x = '' or ''",
-        "5'' and 7'' and ``a''",
+        "5'' and 7'' and ``a ''b",
+        r"{a} or \{b\} or {\d}",
+        r"Hello,\nMary and regards\tBob",
+        r"don\'t say \"yes\"",
         "$5 and $10, US$7 or $8-$9",
         "$HOME, ${HOME} and 50% of {name}: %s",
         '<p class="_a_ *b*">text</p>',
@@ -173,6 +176,8 @@ def test_what_is_not_markup_stays_in_the_text(text: str) -> None:
         ("- ```sh\n  a b\n  ```\n- c", "\n\n- c"),
         ("''a'' '''b''' [[c]] [[d|e]] [[File:f.jpg|thumb|g]]", "a b c e g"),
         ("[[https://a.org][b]] [[1](c)]", "b [1]"),
+        (r"\section{a \emph{b}} {\bf c} ``d e'' \href{https://a.org}{f}", "a b c d e f"),
+        (r"\textbf{a}\footnote{B.} c~\cite[p. 2]{d,e} \LaTeX{} {f}", "a\nB. c~X1 X2 {f}"),
     ],
 )
 def test_markup_is_taken_out(text: str, plain: str) -> None:
@@ -260,6 +265,9 @@ READ_BY_PROGRAMS = [
     ("The IP addresses are 10.0.0.1 and 255.255.255.0.", "255.255.255.0"),
     ("The server is 192.168.0.1:8080.", "192.168.0.1:8080"),
     ("2024-01-05 12:03:45 The file was not found.", "12:03:45"),
+    (r"The files of Mary are in C:\Users\mary and \\server\docs.", r"\\server\docs"),
+    (r"It was found by G\"odel, Poincar\'e and Erd\H{o}s~\cite[p.~2]{a,b}.", r"Poincar\'e"),
+    (r"We use \texttt{torch} and \verb|x y| in \LaTeX{} \ldots", r"\verb|x y|"),
 ]  # fmt: skip
 
 

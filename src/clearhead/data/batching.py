@@ -64,16 +64,11 @@ class BatchPlan:
 
 
 class TokenBatches(ResumableBatches[Batch]):
-    """An endless sequence of batches, each pair once an epoch; a UserError for an empty corpus."""
+    """An endless sequence of batches, each pair once an epoch."""
 
     POSITION = ("epoch", "window", "index")
 
     def __init__(self, corpus: EncodedCorpus, plan: BatchPlan) -> None:
-        if not len(corpus):
-            raise UserError(
-                f"no pair is left to train on ({corpus.skipped} were too long or empty); "
-                "give more text, or a larger maximum length"
-            )
         self.corpus, self.plan = corpus, plan
         self.epoch = self.window = self.index = 0
         self._rows: Rows | None = None

@@ -81,7 +81,7 @@ class EncodedCorpus:
             max_length: pairs with more tokens than this on a side are skipped and counted.
 
         Raises:
-            UserError: the directory cannot be written.
+            UserError: the directory cannot be written, or no pair is left.
         """
 
         def fits(sides: Sides) -> bool:
@@ -179,7 +179,7 @@ def _encoded(pairs: Iterable[Pair], encode_batch: Encode) -> Iterator[list[Sides
 
 
 def _write(chunks: Iterable[list[Sides]], directory: Path, fits: Callable[[Sides], bool]) -> None:
-    """Write tokens and index, then `meta.json`, without which the directory is no corpus."""
+    """Write tokens and index, then, unless they are empty, the `meta.json` that a corpus needs."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "meta.json").unlink(missing_ok=True)
@@ -198,6 +198,11 @@ def _write(chunks: Iterable[list[Sides]], directory: Path, fits: Callable[[Sides
             f"cannot write the encoded corpus to {directory}: {error.strerror or error}; "
             "free some space or choose a directory that you may write to"
         ) from error
+    if not writer.pairs:
+        raise UserError(
+            f"no pair is left to train on ({writer.skipped} were too long or empty); "
+            "give more text, or a larger maximum length"
+        )
     atomic_write(directory / "meta.json", json.dumps(writer.meta(), indent=2) + "\n")
     record_checksums(directory, ("meta.json", "tokens.bin", "index.bin"))
 

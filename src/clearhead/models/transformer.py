@@ -37,8 +37,6 @@ class Transformer(nn.Module):
             sequence is longer than the positions.
     """
 
-    config: TransformerConfig
-
     def __init__(
         self,
         encoder: nn.Module,
@@ -57,6 +55,21 @@ class Transformer(nn.Module):
         self.src_pos = src_pos
         self.tgt_pos = tgt_pos
         self.projection_layer = projection_layer
+        self._config: TransformerConfig | None = None
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The sizes and ids of which the model was built; of one assembled by hand, set them."""
+        if self._config is None:
+            raise UserError(
+                "this Transformer was assembled by hand and has no config; create it with "
+                "build_transformer, or set model.config = TransformerConfig(...) of its sizes"
+            )
+        return self._config
+
+    @config.setter
+    def config(self, config: TransformerConfig) -> None:
+        self._config = config
 
     def encode(self, src: Tensor, src_mask: Tensor | None = None) -> Tensor:
         """(batch, src_len) ids -> (batch, src_len, d_model): the encoder's output, or memory."""
@@ -142,11 +155,6 @@ class Transformer(nn.Module):
             UserError: the model is not what its `config` describes, say after `adapt`, a weight
                 is NaN or infinite, or `dtype` is not one of floats.
         """
-        if not hasattr(self, "config"):
-            raise UserError(
-                "this Transformer was assembled by hand and has no configuration to save; "
-                "create it with build_transformer or Transformer.from_config"
-            )
         described = weights.check_described(
             self, lambda: Transformer._assemble(self.config, READABLE)
         )

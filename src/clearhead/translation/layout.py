@@ -16,6 +16,7 @@ _MARK = re.compile(
     r"(?:\s*(?:[-*+•◦▪‣·–—→☐☑☒✓✔]|>+|\( ?\)|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)"
     r"|(?:[a-z]|[ivx]+)\.|[ivx]+\)"
     r"|\.\. [\w-]+::|:[a-z][\w +-]{0,40}:|={1,6}|\#\+\w+:"  # .. note:: :param x: == #+TITLE:
+    r"|\\item(?:\[[^\[\]]*\])?"
     r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
     r"(?=\s))*\s*"
 )
@@ -44,7 +45,22 @@ _TAGS = (
     "|form|h[1-6]|head|header|hr|html|img|input|label|li|link|main|meta|nav|ol|option|p|pre"
     "|section|select|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
 )
-_LAYOUT = rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
+# LaTeX: \textbf{ and } stand around language, other commands are copied with their arguments,
+# and a line that holds nothing else is layout.
+_OF_TEXT = (
+    r"(?:text(?:bf|it|sl|sc|sf|md|up|rm|normal)|emph|underline|(?:sub)*(?:section|paragraph)|chapter"
+    r"|part|title|subtitle|caption|footnote|mbox|href\{[^{}\n]*\}|textcolor\{\w+\})\*?"
+)
+_FONT = r"(?:bf|em|it|rm|sc|sf|sl|tt|[a-z]{2}(?:series|shape|family)|small|[lL]arge)\b"  # {\bf
+_COMMAND = (
+    rf"(?<![^\s{{}}()\[\]~$&-])\\(?!{_OF_TEXT}(?:\[[^\[\]\n]*\])?\{{|item\b|(?-i:[nrt][A-Z]))"
+    r"[a-zA-Z]{2,}+\*?"
+    r"(?:\[[^\[\]\n]{0,99}\]|\{(?:[^{}\n]|\{[^{}\n]{0,199}\}){0,199}\})*"
+)
+_LAYOUT = (
+    rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
+    rf"|^[ \t]*(?:{_COMMAND}[ \t]*)+(?:%.*)?$|\\\\(?=[ \t\[]|$)(?:\[[\w.]+\])?"
+)
 # Blocks of code, and how each ends.
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*")
 _TILDES = re.compile(r"\s*~{4,}\s*")
@@ -55,6 +71,7 @@ _LATEX = re.compile(
     r"\s*\\begin\{(?P<name>(?:verbatim|lstlisting|minted|comment|tikzpicture|algorithmic"
     r"|displaymath|equation|align|gather|multline|eqnarray)\*?)\}"
 )
+_DISPLAY = re.compile(r"\s*(?:\$\$|(?P<bracket>\\\[))\s*")
 _ORG = re.compile(r"\s*#\+begin_(?P<name>src|example|export|comment)\b", re.IGNORECASE)
 _ASCIIDOC = re.compile(r"-{4,}|\.{4,}|={4,}")  # below [source,python]
 # reStructuredText: what is indented below these is code.
@@ -84,39 +101,42 @@ _PLACEHOLDER = (
     rf"(?<!\w)%(?:\(\w+\){_SPEC}(?:%%)?|(?:\d+\$)?{_SPEC}%%|(?=[-+\d.]+[sdifgux]){_SPEC})"
     r"|\{\{[^{}\n]{1,199}\}\}|\{%[^{}\n]{1,199}%\}|(?<![\w\\}])\{\w+[.:!\[][^{}\s]{1,99}\}"
 )
-# $x^2$ \(a\) \cite{a} 50\%; a $ before a space or after one is no formula: $5 and $10.
+# $x^2$ \(a\) \cite{a} 50\% G\"odel, but not don\'t; a $ before a space or after one is no
+# formula: $5 and $10.
 _TEX = (
+    r"(?<!\w)[^\W\d_]++\\(?:['`^\"~=.](?!(?:[tsmd]|re|ve|ll)\b)|[cuvHdbkr](?=\{))(?:\{\w\}|\w)\w*|"
     r"(?<![\w\\$])\$(?=[^\s$](?:[^$\n]{0,499}[^\s$])?\$(?![\w$]))"
     r"(?:[^\s$]+|[^$\n]*[\\^_=<>+][^$\n]*)\$"
     r"|\\\([^\n]{1,499}?\\\)|\\\[\s[^\n]{1,499}?\s\\\]|\b\d+(?:\.\d+)?\\%"
-    r"|\\(?:begin|end|label|\w{0,9}ref|\w{0,9}cite\w{0,9})\*?(?:\[[^\[\]\n]{0,99}\])?"
-    r"\{[^{}\n]{1,199}\}"
+    rf"|\$\$[^$\n]{{1,499}}\$\$|\\verb\*?(?:\|[^|\n]*\||![^!\n]*!|\+[^+\n]*\+)|{_COMMAND}"
 )
-# 12:03:45,123 00:1A:2B:3C:4D:5E 192.168.0.1:80: no numbers with a comma.
+# 12:03:45,123 00:1A:2B:3C:4D:5E 192.168.0.1:80: no numbers with a comma. C:\Users \\server\docs
 _ADDRESS = (
+    r"(?:(?<![\w\\])[A-Za-z]:|(?<![\w\\])\\)(?:\\[\w.$~-]*\w)+|"
     r"(?<![\w.:])(?:(?:[\dA-Fa-f]{2}:){2,9}[\dA-Fa-f]{2}\b(?:[.,]\d+)?"
     r"|(?:\d{1,3}\.){3}\d{1,3}\b(?::\d+)?)"
 )
 MARKUP = re.compile(
     rf"""
   (?P<block><(?P<element>pre|script|style)\b[^<>]*>.*?</(?P=element)>)
+ |(?P<run>\*{{1,3}}|(?<!_)_(?!_)|~~|(?<!')'{{2,5}}(?!')|(?<!`)``(?=[^\s`][^`\n]{{0,999}}''))
+ |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`]|\\\[(?!\s))
  |(?P<code>(?<!`)(?P<ticks>`+)(?!`){_OPENS_CODE}[^\n]{{1,999}}?(?<!`)(?P=ticks)(?!`)\w*
      |<(?P<verbatim>code|kbd|samp|var){_ATTRIBUTES}>[^\n]{{0,999}}?</(?P=verbatim)>\w*
      |(?:{_PLACEHOLDER})+|{_TEX}|{_ADDRESS}
      |\b(?:(?:[A-Z]\w{{0,2}}|\d+|[a-z]{{1,2}}){_RAISED.format("formula")})+\w{{0,2}})
- |(?P<layout>{_LAYOUT}|\bhttps?://[^\s<>*)\]]+|\\[*_~`\[])
  |(?P<point>{_RAISED.format("note")}|\[\^\w+\]|{_INVISIBLE})
  |</?(?P<tag>[a-zA-Z][\w:-]*){_ATTRIBUTES}/?>
- |(?P<link>(?<![\w(])\[\[(?:[^\[\]\n]{{0,199}}(?:\||\]\[))?(?=[^\[\]\n]*\]\](?![(\[]))|!?\[)
- |(?P<address>\]\](?![(\[])|\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\]))
- |(?P<run>\*{{1,3}}|(?<!_)_(?!_)|~~|(?<!')'{{2,5}}(?!'))
+ |(?P<link>(?<![\w(])\[\[(?:[^\[\]\n]{{0,199}}(?:\||\]\[))?(?=[^\[\]\n]*\]\](?![(\[]))|!?\[
+     |\\{_OF_TEXT}(?:\[[^\[\]\n]{{0,99}}\])?\{{|\{{\\{_FONT}[ ]+)
+ |(?P<address>\]\](?![(\[])|\](?:\((?:[^()\s]|\([^()\s]*\)){{0,999}}(?:\s+"[^"\n]{{0,999}}")?\)|\[[^\[\]\n]{{1,99}}\])|(?<!\\)\}})
 """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|<!--|#\+|::|{_INVISIBLE}")
 # Three spaces or more between columns, the dots of a table of contents, :: above code.
 _GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}|(?<=\w)::(?=\s*$)"
-_BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I)
+_BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I | re.M)
 
 
 class CodeBlocks:
@@ -160,6 +180,8 @@ class CodeBlocks:
             return re.compile(rf"^\s*{re.escape(line.strip())}\s*$")
         if block := _LATEX.match(line):
             end = re.escape(rf"\end{{{block['name']}}}")
+        elif block := _DISPLAY.fullmatch(line):
+            end = r"\\\]" if block["bracket"] else r"\$\$"
         elif block := _ORG.match(line):
             end = rf"#\+end_{block['name']}"
         elif block := _HTML.match(line):

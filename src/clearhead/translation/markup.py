@@ -15,26 +15,18 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from clearhead.text import BothLanguages
-from clearhead.text.word_labels import (
-    Weights,
-    aligned,
-    edges,
-    overlapping,
-    unit_weights,
-    units,
-)
+from clearhead.text.word_labels import Weights, aligned, edges, overlapping, unit_weights, units
 from clearhead.translation.layout import MARKUP, Span, code_blocks, may_have_markup
 from clearhead.translation.result import Piece
 from clearhead.translation.sources import Source
 
 Key = tuple[float, ...]  # in the order of tags
-_OPENS = re.compile(r"""(?<![^\W_])[*_~']{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
+_OPENS = re.compile(r"""(?<![^\W_])[*_~'`]{1,9}(?=[\w"'“‘«(\[<*~`#@$€£¡¿])""")
 _MARKDOWN = ("run", "link", "address")  # what is text without its partner
 _WORD_FOLLOWS = re.compile(r"(?:<[a-zA-Z][^<>]*>|!?\[|[*_~]{1,3})+\w")
 # What follows code without a space between: a word or other code, perhaps in tags.
 _TOUCHES = re.compile(r"(?:</?[a-zA-Z][^<>]*>|!?\[|[*_~])*(?:[^\W_]|`|<(?:code|kbd|samp|var)\b)")
 _LINE = re.compile(".+")
-_ENDS = ("</", "](", "][", "]]")
 _CLOSES = re.compile(r"(?<=\S)[*_~']{1,9}(?![^\W_])")
 
 
@@ -126,7 +118,8 @@ def _take_out(text: str, names: Iterator[str]) -> Marked:
         plain += text[end:start]
         follows = n in partners and partners[n] < n < partners.get(n + 1, 0)
         apart = follows and plain[-1:].isalnum() and _WORD_FOLLOWS.match(text, stop)
-        name = "\n" if found[n]["block"] or apart else next(names) if found[n]["code"] else ""
+        breaks = found[n]["block"] or apart or text.startswith(r"\footnote", start)
+        name = "\n" if breaks else next(names) if found[n]["code"] else ""
         name += " " if found[n]["code"] and _TOUCHES.match(text, stop) else ""
         # Of two spaces around a tag one is left.
         end = stop + (not name and text[stop : stop + 1] == " " and plain[-1:] in ("", " "))
@@ -142,10 +135,10 @@ def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
     waiting: list[str] = []
     numbers: dict[str, list[int]] = {}  # of those that wait
     for number, match in enumerate(found):
-        bracket = "[[" if match[0][:2] in ("[[", "]]") else "["
-        name = (match["tag"] or match["run"] or bracket * (match.lastgroup in _MARKDOWN)).lower()
-        own, run = numbers.setdefault(name, []), match["run"]
-        ends = own and _CLOSES.match(text, match.start()) if run else match[0][:2] in _ENDS
+        name = _name(match, quoted=bool(numbers.get("``")))
+        own = numbers.setdefault(name, [])
+        run, closes = match["run"], match["address"] or match[0].startswith("</")
+        ends = own and _CLOSES.match(text, match.start()) if run else closes
         inside = (found[own[-1]].end(), match.start()) if own else (0, 0)
         if ends and own and (match["tag"] or _LINE.fullmatch(text, *inside)):
             pairs |= {own[-1]: number, number: own[-1]}
@@ -155,6 +148,16 @@ def _partners(text: str, found: Sequence[re.Match[str]]) -> dict[int, int]:
             waiting.append(name)
             own.append(number)
     return pairs
+
+
+def _name(match: re.Match[str], quoted: bool) -> str:
+    """What both tags of a pair share; `quoted`: within a quotation of LaTeX, ``so''."""
+    if match["run"]:
+        return "``" if quoted and match[0] == "''" else match[0]
+    if match["tag"]:
+        return match["tag"].lower()
+    bracket = "{" if match[0][0] in "\\{}" else "[[" if match[0][:2] in ("[[", "]]") else "["
+    return bracket * (match.lastgroup in _MARKDOWN)
 
 
 class _Pair(NamedTuple):

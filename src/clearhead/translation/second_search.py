@@ -19,12 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from clearhead.decoding.engine import DecodingOptions, Engine, Hypothesis, normalize
-from clearhead.translation.doubt.dates import (
-    abbreviations,
-    date_stand_ins,
-    date_swaps,
-    written_out,
-)
+from clearhead.translation.doubt.dates import abbreviations, date_stand_ins, date_swaps, written_out
 from clearhead.translation.doubt.exonyms import STAND_INS, exonyms, french_swaps
 from clearhead.translation.doubt.marker import Literal, missing_copies, whole
 from clearhead.translation.result import with_beams, with_first

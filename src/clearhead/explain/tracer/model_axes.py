@@ -139,8 +139,8 @@ class ModelSizes:
 
 def _attributes(module: nn.Module) -> Iterator[tuple[str, int]]:
     """The integer attributes above 1 of a module, under the project's axis names."""
-    config = getattr(module, "config", None)
     held = dict(vars(module))
+    config = held.get("config") or held.get("_config")  # a Transformer's is a property
     if is_dataclass(config):
         held |= {field.name: getattr(config, field.name) for field in fields(config)}
     for word, value in held.items():
