@@ -65,6 +65,17 @@ def test_outputs_are_those_of_the_modules() -> None:
     )
 
 
+def test_of_several_outputs_the_first_is_captured() -> None:
+    class Both(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return x + 1, x
+
+    x = torch.zeros(BATCH, 3)
+    with capture(model := torch.nn.Sequential(Both()), "0") as captured:
+        model(x)
+    assert torch.equal(captured["0"], x + 1)
+
+
 def test_a_star_matches_one_component_of_a_path() -> None:
     model = tiny.model()
     with capture(model, "encoder.layers.*") as captured:

@@ -69,6 +69,14 @@ def test_p_0_is_the_identity_and_p_1_drops_everything() -> None:
     assert not CheapDropout(1.0).train()(x).any()
 
 
+def test_a_rate_that_is_changed_later_counts() -> None:
+    dropout, x = CheapDropout(0.25).train(), torch.randn(100)
+    dropout.p = 0.0
+    assert dropout(x) is x
+    dropout.p = 1.0
+    assert not dropout(x).any()
+
+
 def test_a_rate_below_one_never_drops_everything() -> None:
     assert dropped(0.9999).any()
 

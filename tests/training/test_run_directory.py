@@ -166,13 +166,18 @@ def test_what_a_kill_left_of_files_being_written_is_swept_away(
 def test_a_kill_before_the_first_file_was_whole_leaves_the_directory_free(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".config.yaml.abcd1234").write_text("hal", encoding="utf-8")
+    (tmp_path / "run" / "data").mkdir()
+    (tmp_path / "run" / "data" / ".origin.json.abcd1234").write_text("{", encoding="utf-8")
     start(tiny_recipe(tmp_path), tmp_path / "run")
 
 
-def test_files_that_no_run_wrote_are_left_alone_beside_a_recipe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [{}, {"tokenizer.json": "{}", "data/dev.jsonl": "kept"}])
+def test_a_recipe_and_files_that_no_run_wrote_are_left_alone(
+    others: dict[str, str], tmp_path: Path
+) -> None:
     recipe, project = tiny_recipe(tmp_path), tmp_path / "project"
     (project / "data").mkdir(parents=True)
-    own = {"config.yaml": "# mine", "tokenizer.json": "{}", "data/dev.jsonl": "kept"}
+    own = {"config.yaml": "# mine", **others}
     for name, content in own.items():
         (project / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match="is not an empty directory"):

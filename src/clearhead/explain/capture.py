@@ -7,8 +7,9 @@
     captured["decoder.layers.1.cross_attention_block.weights"]    # (batch, h, tgt_len, src_len)
 
 A name is the path of a module, as in `model.named_modules()`, and stands for the module's
-output; the path of an attention block followed by `.weights` stands for its attention weights
-before dropout. `*` stands for any one component of a path. Tensors are not copied.
+output, of several for the first; the path of an attention block followed by `.weights` stands for
+its attention weights before dropout. `*` stands for any one component of a path. Tensors are not
+copied.
 """
 
 import difflib
@@ -78,6 +79,8 @@ def _matches(path: str, name: str) -> bool:
 def _store(captured: Captured, path: str) -> Callable[[Any, Any, Any], None]:
     def hook(module: Any, inputs: Any, output: Any) -> None:
         found = module.attention_scores if path.endswith(WEIGHTS) else output
+        if isinstance(found, tuple | list) and found:
+            found = found[0]
         if isinstance(found, Tensor):
             captured[path] = found.detach()
 

@@ -24,8 +24,11 @@ class CheapDropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = nn.Dropout(p).p  # which refuses what is no probability
-        # Only p = 0 keeps everything, only p = 1 drops everything.
-        self.threshold = int(p) * 256 if p in (0, 1) else min(255, max(1, round(p * 256)))
+
+    @property
+    def threshold(self) -> int:
+        """p in 256ths; only p = 0 keeps everything, only p = 1 drops everything."""
+        return int(self.p) * 256 if self.p in (0, 1) else min(255, max(1, round(self.p * 256)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Set some elements to 0 and scale the others so that the mean stays; training only."""

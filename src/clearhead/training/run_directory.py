@@ -61,10 +61,10 @@ class RunDirectory:
         run._refuse_used()
         run.lock = RunLock(root)
         run._refuse_used()  # another process may just have written its run there
-        atomic_write(run.config, dump_recipe(recipe))
+        record_origin(recipe, run.origin)  # before any other file: it marks them as the run's
         for leftover in (run.tokenizer, run.dev, run.base_card):
             leftover.unlink(missing_ok=True)
-        record_origin(recipe, run.origin)  # before any other file: it marks them as the run's
+        atomic_write(run.config, dump_recipe(recipe))
         return run
 
     @classmethod
@@ -137,10 +137,8 @@ class RunDirectory:
 
     def _was_started(self) -> bool:
         """Whether what is here was written by a start that was stopped, not by someone else."""
-        if not self.config.exists() or self.origin.exists():
-            return self.config.exists()
         names = {path.name for path in self.root.iterdir() if not path.name.startswith(".")}
-        return names <= {self.config.name, self.data.name} and not _has_files(self.data)
+        return self.origin.exists() or (names == {self.data.name} and not _has_files(self.data))
 
 
 def _has_files(root: Path) -> bool:
