@@ -24,6 +24,7 @@ Every file may be compressed: `pairs.tsv.gz`.
 import difflib
 import os
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import groupby, islice, starmap
 from pathlib import Path
 from typing import Literal
@@ -219,14 +220,16 @@ class Texts:
 
 
 class Share:
-    """The second of each `every` texts, for validation (`judged`), or all others, for training."""
+    """This share of the texts, from the second on, for validation (`judged`), or all others."""
 
-    def __init__(self, texts: Iterable[str], every: int, judged: bool) -> None:
-        self.texts, self.every, self.judged = texts, every, judged
+    def __init__(self, texts: Iterable[str], share: float, judged: bool) -> None:
+        self.texts, self.judged = texts, judged
+        self.share = Fraction(max(share, 1e-6)).limit_denominator(10**6)
 
     def __iter__(self) -> Iterator[str]:
+        some, of = self.share.as_integer_ratio()
         for number, text in enumerate(self.texts):
-            if (number % self.every == 1) is self.judged:
+            if ((number - 1) * some % of < some) is self.judged:
                 yield text
 
 

@@ -214,7 +214,7 @@ class FirstTexts:
 def training_texts(recipe: LanguageRecipe) -> Iterable[str]:
     """All of data.train, or what is not held out of it for validation."""
     texts = Texts(recipe.data.train, recipe.data.unit)
-    return texts if recipe.data.dev else Share(texts, _every(recipe), judged=False)
+    return texts if recipe.data.dev else Share(texts, recipe.data.dev_share, judged=False)
 
 
 def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
@@ -227,7 +227,7 @@ def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
     if not run.dev.exists():
         texts: Iterable[str] = Texts(data.dev or data.train, data.unit)
         if not data.dev:
-            texts = Share(texts, _every(recipe), judged=True)
+            texts = Share(texts, data.dev_share, judged=True)
         if not write_items(run.dev, islice(texts, recipe.run.dev_texts)):
             raise UserError(
                 f"data.dev = {data.dev!r} holds no text; name another file"
@@ -236,7 +236,3 @@ def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
                 "name another file as --set data.dev=…, or try --set data.unit=line"
             )
     return read_items(run.dev, text_of)
-
-
-def _every(recipe: LanguageRecipe) -> int:
-    return max(2, round(1 / max(recipe.data.dev_share, 1e-9)))
