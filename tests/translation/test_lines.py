@@ -213,6 +213,8 @@ def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) 
     [
         ["Hello", "", "[source,sh]", "----", "code", "----", "Hello"],  # AsciiDoc
         ["Hello", "----", "Hello", "", "----", "Hello"],  # Markdown: a heading and a rule
+        ["---", "", "Hello", "---", "Hello"],  # Markdown: two rules
+        ["---", "title: Hello", "code: code", "tags:", "  - code", "---", "Hello"],
         ["Hello::", "", "    code", "  code", "", "Hello"],  # reStructuredText
         ["  Hello::", "", "      code", "  Hello"],
         [".. note:: Hello", "    Hello", ":param x: Hello", "== Hello", "#+TITLE: Hello"],
@@ -226,10 +228,10 @@ def test_a_block_of_code_or_a_comment_ends_where_it_is_closed(block: list[str]) 
     ],
 )
 def test_only_what_belongs_to_the_block_is_copied(lines: list[str]) -> None:
-    write = Writer(translator(), DecodingOptions(beam_size=1, max_length=6, n_best=1))
-    hello = write(["Hello"]).decode().strip()
+    options = DecodingOptions(beam_size=1, max_length=6, n_best=1)
+    hello = Writer(translator(), options)(["Hello"]).decode().strip()
     translated = [line.replace("Hello", hello) for line in lines]
-    copied = write(lines).decode().splitlines()
+    copied = Writer(translator(), options)(lines).decode().splitlines()
     assert [a for a, b in zip(copied, lines, strict=True) if "Hello" in b or "code" in b] == [
         a for a, b in zip(translated, lines, strict=True) if "Hello" in b or "code" in b
     ]

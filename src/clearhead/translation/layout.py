@@ -11,21 +11,21 @@ from collections.abc import Iterator
 Span = tuple[int, int]  # start and end in a text
 
 _LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
+_TITLED = "(?:title|subtitle|description|summary|excerpt):"  # of front matter
 # Before a sentence: - * + • – >> ## 1. 2) (3) a) b. iv. 1.2. 1.2.3 [x] ( ) // --
 _MARK = re.compile(
     r"(?:\s*(?:[-*+•◦▪‣·–—→☐☑☒✓✔]|>+|\( ?\)|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)"
     r"|(?:[a-z]|[ivx]+)\.|[ivx]+\)"
     r"|\.\. [\w-]+::|:[a-z][\w +-]{0,40}:|={1,6}|\#\+\w+:"  # .. note:: :param x: == #+TITLE:
-    r"|\\item(?:\[[^\[\]]*\])?"
+    rf"|\\item(?:\[[^\[\]]*\])?|{_TITLED}"
     r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
     r"(?=\s))*\s*"
 )
 # Attributes of a tag that began in a line before, and the end of the tag.
 _REST_OF_TAG = re.compile(r"""\s*(?:[\w:@.-]+=(?:"[^"]*"|'[^']*')\s*)+(?:/?>|\Z)""")
-_NO_WORD = re.compile(r"[\W_]*")  # a rule, the borders of a table, an emoji
-_LONE_FENCE = re.compile(r"(?:```|~~~)\w*")
-# The time of a subtitle, a comment of a .po file for programs.
-_CUE = re.compile(r"WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*|#[:,|]\s.*")
+# No sentence: a rule, the borders of a table, an emoji; a fence; the time of a subtitle; a comment
+# of a .po file for programs.
+_NOTHING = re.compile(r"[\W_]*|(?:```|~~~)\w*|WEBVTT.*|[\d:.,]+\s+-->\s+[\d:.,]+.*|#[:,|]\s.*")
 _BORDER = re.compile(r"[|│║┃]")
 # Data: {"key": "The value", "list": ["One", 2]}, title: "A title", msgid "Text", "of a .po file\\n"
 _STRING = r'"(?:[^"\\]|\\.|"")*+"'
@@ -72,6 +72,8 @@ _LATEX = re.compile(
     r"|displaymath|equation|align|gather|multline|eqnarray)\*?)\}"
 )
 _DISPLAY = re.compile(r"\s*(?:\$\$|(?P<bracket>\\\[))\s*")
+# Front matter: key: value, items and comments between --- and ---; some values are language.
+_END_OF_MATTER = re.compile(r"^(?:---|\+\+\+)\s*$|^(?![a-z][\w.-]*\s*[:=]|\s+\S|[\]}#-])")
 _ORG = re.compile(r"\s*#\+begin_(?P<name>src|example|export|comment)\b", re.IGNORECASE)
 _ASCIIDOC = re.compile(r"-{4,}|\.{4,}|={4,}")  # below [source,python]
 # reStructuredText: what is indented below these is code.
@@ -143,28 +145,32 @@ class CodeBlocks:
     """Called with one line after the other: whether it belongs to a block of code or a comment.
 
     Fences of Markdown, <pre> and comments of HTML, listings and formulas of LaTeX, blocks of Org
-    and AsciiDoc (all with their first and last line), and what reStructuredText indents below a
-    directive or a paragraph that ends in `::`.
+    and AsciiDoc (all with their first and last line), what reStructuredText indents below a
+    directive or a paragraph that ends in `::`, and the front matter of Markdown but its title.
     """
 
     def __init__(self) -> None:
         self._end: re.Pattern[str] | None = None
         self._indented = -1  # code has more spaces than this
-        self._before = ""
+        self._before: str | None = None
 
     def __call__(self, line: str) -> bool:
         """Whether the line is to be copied."""
-        before, self._before = self._before.strip(), line
+        before, self._before = self._before, line
+        if before is None and line.rstrip() in ("---", "+++"):
+            self._end = _END_OF_MATTER
+            return True
         width = len(line) - len(line.lstrip())
         if self._end is None and self._indented >= 0:
             if width > self._indented or not line.strip():
                 return True
             self._indented = -1
         if self._end is not None:
+            titled = self._end is _END_OF_MATTER and re.match(_TITLED, line)
             if found := self._end.search(line):
                 self._end = self._begun("", line[found.end() :])
-            return True
-        self._end = self._begun(before, line)
+            return not titled and (found is None or found[0] != "")
+        self._end = self._begun((before or "").strip(), line)
         directive = _DIRECTIVE.match(line)
         if directive or (self._end is None and line.rstrip().endswith("::")):
             self._indented = width
@@ -278,4 +284,4 @@ def after_mark(text: str, start: int, end: int) -> int:
 
 def is_layout(sentence: str) -> bool:
     """Whether nothing is to be translated: no letter or digit, a fence, the time of a subtitle."""
-    return any(kind.fullmatch(sentence) for kind in (_NO_WORD, _LONE_FENCE, _CUE))
+    return bool(_NOTHING.fullmatch(sentence))
