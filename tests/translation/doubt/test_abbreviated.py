@@ -61,5 +61,5 @@ def test_the_longer_english_form(text: str, longer: str) -> None:
 
 
 def test_human_translations_raise_hardly_an_alarm() -> None:
-    pairs = corpus_pairs()
+    pairs = corpus_pairs()[::2]
     assert sum(bool(missing_abbreviations(*pair)[0]) for pair in pairs) <= len(pairs) / 2000

@@ -72,6 +72,6 @@ def test_english_with_names_or_without_function_words_passes(source: str) -> Non
 
 
 def test_english_sentences_pass_and_french_ones_do_not() -> None:
-    pairs = corpus_pairs()[::3]
+    pairs = corpus_pairs()[::12]
     assert sum(bool(doubt_of_language(source)) for source, _ in pairs) <= len(pairs) / 1000
     assert sum(bool(doubt_of_language(target)) for _, target in pairs) >= len(pairs) * 0.98

@@ -96,7 +96,7 @@ def test_a_missing_or_misspelt_name_is_named(source: str, translation: str, name
 
 
 def test_human_translations_raise_few_alarms() -> None:
-    pairs = corpus_pairs()
+    pairs = corpus_pairs()[::4]
     alarms = [pair for pair in pairs if missing_names(*pair)]
     assert len(alarms) <= len(pairs) / 200
 

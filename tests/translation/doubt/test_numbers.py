@@ -82,7 +82,7 @@ def test_a_missing_or_different_number_is_named(source: str, translation: str, n
 
 
 def test_human_translations_raise_few_alarms() -> None:
-    pairs = corpus_pairs()
+    pairs = corpus_pairs()[::4]
     alarms = [pair for pair in pairs if missing_numbers(*pair)]
     assert len(alarms) <= len(pairs) / 200
 
