@@ -1,6 +1,7 @@
 """Compiles the native engine into the wheel; without a C compiler the wheel is pure Python."""
 
 import importlib.util
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -22,8 +23,8 @@ class NativeEngineHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         build_data["artifacts"].append(f"src/clearhead/native/{building.LIBRARY.name}")
         build_data["pure_python"] = False
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{platform}"  # the library does not use Python's interface
+        # The library does not use Python's interface.
+        build_data["tag"] = f"py3-none-{platform_tag(sysconfig.get_platform())}"
 
     def _building(self) -> ModuleType:
         """`clearhead.native.building`, without importing a package that is not installed yet."""
@@ -33,3 +34,8 @@ class NativeEngineHook(BuildHookInterface):  # type: ignore[type-arg]
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
+
+
+def platform_tag(platform: str) -> str:
+    """The platform in a wheel's name: from macOS 11 on (Homebrew: macosx-14-arm64) with .0."""
+    return re.sub(r"[-.]", "_", re.sub(r"^(macosx-(?!10\.)\d+)[.\d]*", r"\1.0", platform))

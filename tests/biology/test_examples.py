@@ -216,6 +216,18 @@ def test_a_fold_without_which_one_class_is_left_is_named(tmp_path: Path) -> None
         benchmark(list(read_records(tmp_path / "x.csv")), {}, Plan(2), tmp_path / "runs")
 
 
+def test_the_advice_for_classes_that_are_families_works(tmp_path: Path) -> None:
+    """A higher similarity divides the families, so that each fold has records of both."""
+    rows, rng = [], random.Random(2)
+    for label, family in (("x", bases(30, rng)), ("y", bases(30, rng))):
+        rows += [f"{family[:n]}N{family[n + 1 :]},{label}" for n in range(0, 30, 3)]
+    (tmp_path / "x.csv").write_text("\n".join(["sequence,label", *rows]), encoding="utf-8")
+    records = list(read_records(tmp_path / "x.csv"))
+    with pytest.raises(UserError, match=r"one class is left .* a higher --similarity"):
+        benchmark(records, {}, Plan(2, similarity=0.5), tmp_path / "runs")
+    assert benchmark(records, {}, Plan(2, similarity=0.95, only=("majority",)), tmp_path / "runs")
+
+
 def test_boosting_learns_a_class_of_one_record_among_many() -> None:
     """scikit-learn holds out a part of each class where there are more than 10,000 records."""
     words = ["".join(word) for word in product("ACGT", repeat=7)][:11_300]

@@ -582,3 +582,11 @@ def test_a_model_of_another_domain_is_refused(tmp_path: Path) -> None:
         wanted["data"]["domain"] = "protein"
         with pytest.raises(UserError, match="a model of dna"):
             training.start(training.resolve(wanted), tmp_path / task)
+
+
+def test_a_run_of_another_kind_is_answered_with_its_command(tmp_path: Path) -> None:
+    root = tmp_path / "my run"
+    root.mkdir()
+    (root / "config.yaml").write_text("task: translation\n", encoding="utf-8")
+    with pytest.raises(UserError, match=f"clearhead train --resume --run-dir '{root}'"):
+        training.recipe_of(root)

@@ -1,5 +1,8 @@
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +37,22 @@ def test_training_prints_the_same_table_as_its_file(bench: Run) -> None:
     assert "| didactic baseline, float32 |" in out and "| clearhead, float32 |" in out
     assert as_markdown(read_json(Path("r.json"))) == out
     assert bench("show", "r.json") == (0, out, "")
+
+
+def test_a_corpus_that_is_still_open_as_on_windows_does_not_lose_the_measurements(
+    bench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = os.unlink
+
+    def unlink(path: str, **more: Any) -> None:
+        if path.endswith("tokens.bin"):
+            raise PermissionError(13, "it is being used by another process", path)
+        remove(path, **more)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "unlink", unlink)
+    code, out, err = bench("training", *TINY, "--only", "didactic")
+    assert code == 0 and "| clearhead, float32 |" in out, err
 
 
 def test_an_epoch_reports_its_sample(bench: Run) -> None:

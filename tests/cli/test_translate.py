@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -163,6 +164,13 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     assert without_engine(err).startswith(warning)
     assert run([*arguments, "--quiet"]) == 0
     assert capfd.readouterr().err == ""
+
+
+def test_the_advised_option_for_a_file_with_a_space_works(clearhead: Run, tmp_path: Path) -> None:
+    path = tmp_path / "my letter.txt"
+    path.write_text("Hi\n", encoding="utf-8")
+    advice = clearhead(path)[2].rpartition("give ")[2]
+    assert clearhead(*shlex.split(advice))[:2] == (0, expected("Hi"))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,20 @@
 """Capturing changes no output, finds every module by its path, and removes its hooks."""
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from clearhead.blocks import decoder_mask, padding_mask
 from clearhead.errors import UserError
+from clearhead.explain.attention import attention_maps, sentence_pair
 from clearhead.explain.capture import capture, watchable
+from clearhead.explain.interpretability import saliency
 from clearhead.models import Transformer, TransformerConfig
 from tests.explain import tiny
 
@@ -129,3 +135,25 @@ def test_capture_of_one_layer_costs_at_most_a_tenth_of_the_time() -> None:
     plain, captured = (min(side) for side in zip(*pairs, strict=True))
     cost = min(captured / plain, median(with_it / without for without, with_it in pairs))
     assert cost <= 1.10, f"capture of one layer takes {100 * (cost - 1):.0f} % more time"
+
+
+@pytest.mark.parametrize(
+    "explain",
+    [
+        lambda one, pair: attention_maps(one, pair)[2].weights,
+        lambda one, pair: saliency(one.model, pair),
+    ],
+    ids=["attention", "saliency"],
+)
+def test_threads_that_share_a_translator_see_what_each_sees_alone(
+    explain: Callable[[Any, Any], np.ndarray],
+) -> None:
+    translator = tiny.translator()
+    pairs = [sentence_pair(translator, text, tiny.TARGET) for text in ("a dog.", "the cat sees a.")]
+    alone = [explain(translator, pair) for pair in pairs]
+    for part in (translator.model.src_embed, translator.model.decoder):
+        part.register_forward_hook(lambda *_: time.sleep(0.02))  # then the other thread runs
+    with ThreadPoolExecutor(len(pairs)) as pool:
+        together = list(pool.map(lambda pair: explain(translator, pair), pairs))
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)

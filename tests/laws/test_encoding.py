@@ -1,8 +1,11 @@
 """French on every machine: whoever opens a text file says in which encoding."""
 
 import ast
+import subprocess
 
-from tests.laws.tree import called, keyword, name_of, parse, source_files
+import pytest
+
+from tests.laws.tree import ROOT, called, keyword, name_of, parse, source_files
 
 # Calls that always mean text, and the place of the encoding among their arguments.
 READING_CALLS = {"read_text": 0, "write_text": 1, "TextIOWrapper": 1}
@@ -19,6 +22,13 @@ def test_every_text_file_is_opened_with_an_encoding() -> None:
         for node in ast.walk(parse(path))
         if isinstance(node, ast.Call) and opens_text(node) and not names_encoding(node)
     ]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a clone has attributes")
+def test_git_changes_no_line_end_of_a_file_so_that_checksums_hold_on_windows() -> None:
+    command = ["git", "ls-files", "--eol"]
+    listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8")
+    assert not [line for line in listing.stdout.splitlines() if "attr/-text" not in line]
 
 
 def opens_text(call: ast.Call) -> bool:

@@ -79,6 +79,13 @@ def test_a_damaged_progress_file_is_one_line(folder: Path) -> None:
         Progress.load(folder)
 
 
+def test_a_folder_with_a_space_is_quoted_in_the_command(folder: Path) -> None:
+    spaced = folder.rename(folder.with_name("my course"))
+    (spaced / FILE).write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=f"`clearhead learn start '{spaced}'`"):
+        Progress.load(spaced)
+
+
 def test_answers_stay_when_the_progress_file_is_deleted(folder: Path) -> None:
     path = locate(folder, course().exercise("scale"))
     path.write_text("my answer\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """The library compiles where there is a C compiler; elsewhere installation goes on without it."""
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,17 @@ def answer_of(installed: Path, code: str) -> str:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, cwd=installed, capture_output=True, text=True)
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def test_pip_accepts_the_platform_of_a_wheel_built_with_any_python_on_a_mac() -> None:
+    pytest.importorskip("hatchling", reason="optional: pip install hatchling")
+    from packaging.tags import mac_platforms
+
+    tag = runpy.run_path(str(ROOT / "hatch_build.py"))["platform_tag"]
+    for platform in ("macosx-14-arm64", "macosx-11.1-arm64"):  # of Homebrew, of conda
+        assert tag(platform) in mac_platforms((14, 5), "arm64")
+    assert tag("macosx-10.13-universal2") == "macosx_10_13_universal2"
+    assert tag("win-amd64") == "win_amd64" and tag("linux-x86_64") == "linux_x86_64"
 
 
 @pytest.mark.slow

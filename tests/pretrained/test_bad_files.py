@@ -153,6 +153,8 @@ def test_a_directory_of_pickled_weights_is_referred_to_convert(directory: Path) 
     (directory / "model.safetensors").unlink()
     torch.save({}, directory / "pytorch_model.bin")
     assert f"`clearhead convert {directory} --output NEW_DIRECTORY`" in refused(directory)
+    spaced = directory.rename(directory.with_name("my model"))
+    assert f"`clearhead convert '{spaced}' --output NEW_DIRECTORY`" in refused(spaced)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

@@ -1,5 +1,6 @@
 """ESM-2: the numbers of `transformers`, from its files, and its files again."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.pretrained.reference import (
     saved,
 )
 
+MAPS = Path("/proc/self/maps")
 ALPHABET = {"vocab_size": 33, "mask_token_id": 32, "pad_token_id": 1}
 KIND = {"position_embedding_type": "rotary", "token_dropout": True,
         "emb_layer_norm_before": False, "layer_norm_eps": 1e-5,
@@ -99,6 +101,13 @@ def test_the_contact_head_is_kept(tmp_path: Path) -> None:
     held = load_file(tmp_path / "b" / "model.safetensors")
     name = "esm.contact_head.regression.weight"
     assert torch.equal(held[name], theirs.state_dict()[name])
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="the system does not list the mapped files")
+def test_a_loaded_model_maps_no_file_which_windows_would_not_let_us_replace(tmp_path: Path) -> None:
+    reference(tmp_path / "a", "EsmForMaskedLM", "tiny")
+    ours = from_pretrained(shutil.copytree(tmp_path / "a", tmp_path / "b"))
+    assert ours.config and f"{tmp_path}/b/model" not in MAPS.read_text(encoding="utf-8")
 
 
 @torch.no_grad()

@@ -104,6 +104,11 @@ def test_a_corpus_given_as_a_recipe_is_answered_with_the_option(name: str, tmp_p
         load_recipe(str(path))
 
 
+def test_a_corpus_with_a_space_is_quoted_in_the_command() -> None:
+    with pytest.raises(UserError, match=r"--data 'my pairs\.tsv'"):
+        load_recipe("my pairs.tsv")
+
+
 def test_a_recipe_of_biology_is_answered_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     # `clearhead bio` registers this task, also for other tests in this process.
     monkeypatch.delitem(recipe_file.RECIPES, "biology", raising=False)

@@ -79,6 +79,18 @@ def test_a_released_lock_leaves_no_file_and_lets_another_process_in(tmp_path: Pa
     stop(holder(tmp_path))
 
 
+def test_where_an_open_file_cannot_be_removed_as_on_windows_the_lock_is_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "The process cannot access the file", str(path))
+
+    with monkeypatch.context() as windows:
+        windows.setattr(Path, "unlink", refuse)
+        RunLock(tmp_path).release()
+    stop(holder(tmp_path))
+
+
 @pytest.mark.parametrize("content", ["", "[1]", "nonsense", "[" * 10_000])
 def test_a_damaged_lock_file_is_no_obstacle(content: str, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(content, encoding="utf-8")

@@ -134,7 +134,7 @@ def _refuse_one_class(records: Sequence[Record], answer: str, folds: Any) -> Non
         if len({label for record in others for label in labels_of(record, answer)}) < 2:
             raise UserError(
                 f"without fold {fold} one class is left to learn from; give other folds "
-                "(--split-column), or a lower --similarity"
+                "(--split-column), a higher --similarity, or more records of the rare classes"
             )
 
 

@@ -11,9 +11,9 @@ from clearhead.biology.dna import reverse_complement
 from clearhead.biology.model import Loaded, SequenceModel
 from clearhead.blocks import MultiHeadAttentionBlock
 from clearhead.decoding.forced import recording_attention
-from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import probabilities
+from clearhead.explain.capture import private_copy
 
 Floats = NDArray[np.float64]
 MOST = 2048  # tokens of a sequence: the effort grows with the third power of the length
@@ -40,10 +40,11 @@ def attention_of(model: SequenceModel, ids: list[int]) -> Floats:
             f"the sequence has {len(ids):,} tokens, and its attention weights would not fit into "
             f"memory; shorten it to at most {MOST_PAIRED:,} tokens"
         )
+    model = private_copy(model)
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttentionBlock)]
     if not blocks:
         raise UserError("this model has no attention; explain a Transformer")
-    with recording_attention(blocks), in_eval_mode(model):
+    with recording_attention(blocks):
         model.hidden(torch.tensor([ids]))
         found = [block.attention_scores for block in blocks]
     return np.stack([weights[0].double().numpy() for weights in found if weights is not None])

@@ -3,6 +3,7 @@
 import copy
 import logging
 import math
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -233,5 +234,6 @@ def recipe_of(root: Path, changes: Sequence[str] = ()) -> BiologyRecipe | Pretra
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
     recipe = load_recipe(str(config), changes)
     if not isinstance(recipe, BiologyRecipe | PretrainingRecipe):
-        raise UserError(f"to continue this run: clearhead train --resume --run-dir {root}")
+        command = f"clearhead train --resume --run-dir {shlex.quote(str(root))}"
+        raise UserError(f"to continue this run: {command}")
     return recipe

@@ -1,6 +1,5 @@
 """`clearhead bench`: speed of clearhead and other libraries on this machine."""
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,7 +86,7 @@ def training(
     from clearhead.compare import timing, training_benchmark, workloads
 
     machine = timing.prepare_machine(threads)
-    with tempfile.TemporaryDirectory() as folder:
+    with workloads.temporary_folder() as folder:
         task = workloads.make_task(size, vocabulary, (batch, length), Path(folder), device)
         benchmark, remarks = training_benchmark.training_benchmark(
             task, only or [], rounds, progress
@@ -118,7 +117,7 @@ def epoch(
 
     machine = timing.prepare_machine(threads)
     tokenizer = Tokenizer.load(find_model(model))
-    with tempfile.TemporaryDirectory() as folder:
+    with workloads.temporary_folder() as folder:
         progress(f"encoding {data}")
         task = workloads.read_epoch(tokenizer, data, lines, batch_tokens, size, Path(folder))
         benchmark, remarks = training_benchmark.epoch_benchmark(task, seconds, rounds, progress)
@@ -206,7 +205,7 @@ def limits(
     from clearhead.compare import limits, timing, workloads
 
     machine = timing.prepare_machine(threads)
-    with tempfile.TemporaryDirectory() as folder, workloads.open_model(model) as loaded:
+    with workloads.temporary_folder() as folder, workloads.open_model(model) as loaded:
         task = workloads.make_task(size, vocabulary, (batch, length), Path(folder), device)
         benchmarks = [
             limits.arithmetic_benchmark(task, matrix, rounds, progress),

@@ -184,7 +184,7 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
     ending, width = output.suffix.lower() if output else ".tsv", predictor.config.d_model
     if ending == ".csv":
         rows = ([e.named.name, *(f"{x:.9g}" for x in e.vectors.tolist())] for e in found)
-        pour_table(chain([["id", *map(str, range(width))]], rows), output)
+        pour_table(chain([["id", *map(str, range(width))]], begun(rows)), output)
         return
     write = write_npz if ending == ".npz" else write_tsv
     save(output, lambda sink: write(found, sink, width))

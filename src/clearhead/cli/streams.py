@@ -6,6 +6,7 @@ output, a file or a pipe; messages to standard error. An interactive verb reads 
 
 import logging
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +41,7 @@ def check_texts(
         if os.path.isfile(text):  # unlike Path.is_file, it accepts names of any length
             raise UserError(
                 f"{text} is a file, but {name} must be the text itself; to read the file, give "
-                f"--input {text}"
+                f"--input {shlex.quote(text)}"
             )
         check_utf8(text, name)
     if input:

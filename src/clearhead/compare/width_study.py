@@ -7,7 +7,6 @@ counted without running anything; published models of genomes show the widths of
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +17,7 @@ from clearhead.compare.rnn.costs import activation_bytes, batch_of, train_step
 from clearhead.compare.rnn.findings import CurvePoint
 from clearhead.compare.rnn.translator import TRANSFORMER, Model, make_model, transformer_config
 from clearhead.compare.timing import Candidate, Machine, Progress, measure, median_rate
-from clearhead.compare.workloads import matrix_flop
+from clearhead.compare.workloads import matrix_flop, temporary_folder
 from clearhead.models import Transformer, TransformerConfig, count_parameters
 from clearhead.models.bert import Bert, BertConfig
 
@@ -153,7 +152,7 @@ def _counts(model: nn.Module, inputs: tuple[Tensor, ...]) -> Counts:
 
 def run(study: Study, machine: Machine, progress: Progress) -> WidthResults:
     """Train every width for the same time, then count and measure."""
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         experiment = training.Experiment(study.task, Path(folder))
         vocabulary = experiment.tokenizer.vocab_size
         curves = {width: _train(experiment, width, progress) for width in study.widths}

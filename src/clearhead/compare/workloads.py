@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,8 @@ RACE = "race"
 MAX_LENGTH = 100  # tokens of a source or target sentence, as in `clearhead train`
 SMOOTHING = 0.1
 LEARNING_RATE = 1e-4
+# Windows does not remove a file that is open, as the corpus of a benchmark is until the end.
+temporary_folder = partial(TemporaryDirectory, ignore_cleanup_errors=True)
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def open_model(model: Path | None) -> Iterator[BenchmarkModel]:
     directory = find_model(model)
     loaded = Translator.from_pretrained(directory, "cpu").model
     tokenizer, threads = Tokenizer.load(directory), torch.get_num_threads()
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         yield BenchmarkModel(directory, loaded, tokenizer, Path(folder), threads)
 
 

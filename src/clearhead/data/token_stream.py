@@ -53,8 +53,8 @@ class SpanFile:
         found = os.fstat(self._handle.fileno()).st_size
         if found != size:
             raise UserError(
-                f"{path} has {found} bytes, expected {size}; "
-                f"delete the directory {path.parent} and encode the corpus again"
+                f"{path} has {found} bytes, expected {size}; restore it from a copy, or start a "
+                "new run, which encodes the text again"
             )
 
     def __reduce__(self) -> tuple[type["SpanFile"], tuple[Path, int]]:

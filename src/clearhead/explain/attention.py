@@ -13,7 +13,7 @@ from clearhead.blocks import look_ahead_mask, padding_mask
 from clearhead.decoding import DecodingOptions, decode
 from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
-from clearhead.explain.capture import Captured, capture
+from clearhead.explain.capture import Captured, capture, private_copy
 from clearhead.models import Transformer
 from clearhead.text import BothLanguages
 from clearhead.translation import Translator
@@ -224,7 +224,8 @@ def attention_maps(translator: Translator, pair: SentencePair) -> list[Attention
 
 def activations(model: Transformer, pair: SentencePair, *names: str) -> Captured:
     """What `capture` finds under these names in one forward pass, without the projection."""
-    with in_eval_mode(model), torch.inference_mode(), capture(model, *names) as captured:
+    model = private_copy(model)
+    with torch.inference_mode(), capture(model, *names) as captured:
         src, tgt, src_mask, tgt_mask = pair.tensors(model)
         model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
     return captured

@@ -15,8 +15,9 @@ copied.
 import difflib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
@@ -26,6 +27,7 @@ from clearhead.errors import UserError
 
 WEIGHTS = ".weights"
 Captured = dict[str, Tensor]
+Module = TypeVar("Module", bound=nn.Module)
 
 
 @contextmanager
@@ -44,6 +46,14 @@ def capture(model: nn.Module, *names: str) -> Iterator[Captured]:
                 hooks.enter_context(recording_attention([module]))
             hooks.enter_context(module.register_forward_hook(_store(captured, path)))
         yield captured
+
+
+def private_copy(model: Module) -> Module:
+    """The same tensors in modules of its own, in eval mode: no other thread runs their hooks."""
+    values = [value for module in model.modules() for value in vars(module).values()]
+    kept = [value for value in values if isinstance(value, Tensor)]
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers(), *kept)}
+    return deepcopy(model, shared).eval()
 
 
 def matching_paths(model: nn.Module, names: tuple[str, ...]) -> list[str]:

@@ -33,6 +33,7 @@ from clearhead.decoding.readable import in_eval_mode
 from clearhead.errors import UserError
 from clearhead.explain import attention
 from clearhead.explain.attention import BLOCKS, AttentionMap, SentencePair
+from clearhead.explain.capture import private_copy
 from clearhead.models import Transformer
 from clearhead.translation import Translator
 
@@ -200,7 +201,7 @@ def saliency(model: Transformer, pair: SentencePair) -> NDArray[np.float32]:
 
     Shape: -> (written, source)
     """
-    written = torch.tensor(pair.written)
+    model, written = private_copy(model), torch.tensor(pair.written)
     # One copy of the sentence for each written token, each with its own factors.
     src, tgt, src_mask, tgt_mask = (
         tensor.expand(len(written), *tensor.shape[1:]) for tensor in pair.tensors(model)
@@ -210,7 +211,7 @@ def saliency(model: Transformer, pair: SentencePair) -> NDArray[np.float32]:
     scaled = model.src_embed.register_forward_hook(
         lambda module, inputs, output: output * factors.unsqueeze(-1)
     )
-    with scaled, in_eval_mode(model), torch.enable_grad():
+    with scaled, torch.enable_grad():
         log_probabilities = model(src, tgt, src_mask, tgt_mask)
         positions = torch.arange(len(written), device=device)
         total = log_probabilities[positions, positions, written.to(device)].sum()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -46,7 +47,7 @@ class Progress:
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(
                 f"cannot read {path}: {error}; delete it and run `clearhead learn start "
-                f"{folder}` (your answers are kept, your progress is lost)"
+                f"{shlex.quote(str(folder))}` (your answers are kept, your progress is lost)"
             ) from error
 
     def save(self, folder: Path) -> None:

@@ -7,6 +7,7 @@ readers of safetensors ignore it. A file without one is read without a check.
 
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -128,7 +129,8 @@ def refuse_pickles(directory: Path) -> None:
         )
     remedy = "write its tensors with safetensors.torch.save_file"
     if pickles[0].startswith("pytorch_model"):
-        remedy = f"`clearhead convert {directory} --output NEW_DIRECTORY` reads tensors alone"
+        source = shlex.quote(str(directory))
+        remedy = f"`clearhead convert {source} --output NEW_DIRECTORY` reads tensors alone"
     raise UserError(
         f"{directory} has its weights in a Python pickle ({pickles[0]}), which can run code and is "
         f"never loaded; expected safetensors: {remedy}"

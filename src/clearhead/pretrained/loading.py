@@ -199,7 +199,9 @@ def fit(table: Table, model: nn.Module, tensors: Mapping[str, Tensor], origin: s
         ],
     }
     _refuse(faults, origin)
-    carried = {name: tensors[name] for name in sorted(left) if table.lists(name, table.carried)}
+    # Copies, since a tensor of the file maps it, and Windows does not replace a mapped file.
+    kept = [name for name in sorted(left) if table.lists(name, table.carried)]
+    carried = {name: tensors[name].clone() for name in kept}
     return Fitted(_under_our_names(given, False), _under_our_names(given, True), carried)
 
 

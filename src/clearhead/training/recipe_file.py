@@ -4,6 +4,7 @@ import difflib
 import json
 import logging
 import re
+import shlex
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -145,7 +146,7 @@ def _read(name: str) -> Any:
     if name in built_in_recipes():
         text = (resources.files("clearhead") / "recipes" / f"{name}.yaml").read_text("utf-8")
     elif Path(name).suffix.lower() in CORPORA:
-        raise UserError(f"{name} is a corpus; give a recipe and --data {name}")
+        raise UserError(f"{name} is a corpus; give a recipe and --data {shlex.quote(name)}")
     elif Path(name).is_file():
         text = _read_text(Path(name))
     else:

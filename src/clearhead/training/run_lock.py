@@ -11,6 +11,7 @@ import os
 import socket
 import time
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -81,9 +82,10 @@ def _release(held: _Held, path: Path) -> None:
     held.count -= 1
     if held.count == 0:
         _all_held.remove(held)
-        if _is_same(held.file, path):
-            path.unlink(missing_ok=True)
-        held.file.close()
+        # Windows does not remove an open file: there it stays, unlocked.
+        with held.file, suppress(PermissionError):
+            if _is_same(held.file, path):
+                path.unlink(missing_ok=True)
 
 
 def _acquire(root: Path) -> _Held:

@@ -5,6 +5,7 @@ Torch is imported only where it is needed: the native engine is loaded without i
 
 import json
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -76,7 +77,10 @@ def load_threshold(directory: Path) -> float:
     path = directory / THRESHOLD_FILE
     if not path.exists():
         return DEFAULT_THRESHOLD
-    repair = "measure it with benchmarks/doubt.py --write, or delete the file"
+    repair = (
+        f"delete the file: the threshold is then {DEFAULT_THRESHOLD}, until `python -m "
+        f"benchmarks.doubt --model {shlex.quote(str(directory))} --write` measures one"
+    )
     verify_checksum(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

@@ -262,6 +262,10 @@ def changed(values: dict[str, dict[str, object]], task: str, folder: Path) -> An
         ({"data": {"dev": "{}/empty.txt"}}, "holds no text"),
         ({"data": {"train": "{}/latin.txt"}}, "is not valid UTF-8"),
         ({"data": {"train": "{}/single.txt"}}, r"is one paragraph, .*data\.unit=line"),
+        (
+            {"data": {"train": "{}/one_line.txt", "unit": "line"}},
+            r"is one line, so none can be held out; name another file as --set data\.dev=…$",
+        ),
         ({"model": {"h": 3}}, "not divisible by h=3"),
         ({"model": {"activation": "gelo"}}, "activation='gelo' is not known"),
         ({"model": {"path": "{}/nowhere"}}, "there is no directory"),
@@ -274,6 +278,7 @@ def test_bad_input_is_one_line_and_can_be_mended(
     (tmp_path / "latin.txt").write_bytes("déjà vu\n".encode("latin-1"))
     text = write_text(tmp_path / "good.txt").read_text("utf-8").replace("\n\n", "\n")
     (tmp_path / "single.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "one_line.txt").write_text(text.replace("\n", " "), encoding="utf-8")
     told = {
         section: {k: v.format(tmp_path) if isinstance(v, str) else v for k, v in keys.items()}
         for section, keys in values.items()

@@ -32,6 +32,15 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_the_advice_for_a_damaged_file_works_in_its_order(tmp_path: Path) -> None:
+    """Measuring loads the model, which the damaged file prevents."""
+    (save(tmp_path) / "doubt.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"delete the file.*python -m benchmarks\.doubt --model "):
+        Translator.from_pretrained(tmp_path)
+    (tmp_path / "doubt.json").unlink()
+    assert Translator.from_pretrained(tmp_path).doubt_threshold == DEFAULT_THRESHOLD
+
+
 def drawn(seed: int, size: int) -> list[Judged]:
     """Wrong translations have lower scores, with exceptions."""
     random = Random(seed)

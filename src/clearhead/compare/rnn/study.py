@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from clearhead.compare.results import as_json, format_number, markdown_table
 from clearhead.compare.rnn import findings, training, translator
@@ -11,7 +10,7 @@ from clearhead.compare.rnn.costs import measure_decoding_cost, measure_step_cost
 from clearhead.compare.rnn.long_range import RecallTask, gradient_by_distance, measure_recall
 from clearhead.compare.rnn.plots import plots
 from clearhead.compare.timing import Machine, Progress
-from clearhead.compare.workloads import base_names, describe_config
+from clearhead.compare.workloads import base_names, describe_config, temporary_folder
 from clearhead.files import atomic_write
 from clearhead.models import TransformerConfig
 
@@ -101,7 +100,7 @@ def _translation(
     for task in study.translation:
         progress(f"translating: {task.title}")
         curves = {}
-        with TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             experiment = training.Experiment(task, Path(folder))
             for name, model, curve in training.train_all(experiment, study.config, progress):
                 curves[name] = curve

@@ -229,10 +229,11 @@ def prepare_dev(recipe: LanguageRecipe, run: RunDirectory) -> list[str]:
         if not data.dev:
             texts = Share(texts, data.dev_share, judged=True)
         if not write_items(run.dev, islice(texts, recipe.run.dev_texts)):
+            if data.dev:
+                raise UserError(f"data.dev = {data.dev!r} holds no text; name another file")
+            lines = "" if data.unit == "line" else ", or try --set data.unit=line"
             raise UserError(
-                f"data.dev = {data.dev!r} holds no text; name another file"
-                if data.dev
-                else f"{data.train} is one {data.unit}, so none can be held out; "
-                "name another file as --set data.dev=…, or try --set data.unit=line"
+                f"{data.train} is one {data.unit}, so none can be held out; "
+                f"name another file as --set data.dev=…{lines}"
             )
     return read_items(run.dev, text_of)
