@@ -19,6 +19,7 @@ from clearhead.training.recipe_file import (
     explain_recipe,
     load_recipe,
 )
+from clearhead.training.session import STOP_SIGNALS
 from tests.training.tiny import tiny_recipe
 from tests.training.tiny_language import write_text
 
@@ -203,6 +204,7 @@ def start_long_run(recipe: str, run_dir: Path) -> subprocess.Popen[str]:
         stdout=subprocess.DEVNULL,
         encoding="utf-8",
         env=os.environ | {"OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # nohup ignores it
     )
     assert process.stderr is not None
     while not process.stderr.readline().startswith("step 3/"):
@@ -211,7 +213,7 @@ def start_long_run(recipe: str, run_dir: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(number, 128 + number) for number in STOP_SIGNALS])
 def test_a_stopped_run_saves_and_prints_the_command_to_go_on(
     number: signal.Signals,
     code: int,

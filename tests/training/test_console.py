@@ -1,7 +1,9 @@
+import io
 import logging
 
 import pytest
 
+from clearhead.training import console
 from clearhead.training.console import shown
 
 
@@ -12,3 +14,13 @@ def test_the_console_says_what_was_logged_letter_by_letter(
     with shown():
         logging.getLogger("clearhead.train").info(text)
     assert capsys.readouterr().err == text + "\n"
+
+
+def test_training_goes_on_when_nobody_reads_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(console, "CONSOLE", type(console.CONSOLE)(file=Closed()))
+    with shown():
+        logging.getLogger("clearhead.train").info("step 1")

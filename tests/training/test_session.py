@@ -3,25 +3,27 @@
 import os
 import signal
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from clearhead.training.session import Session, StopRequest, resume, start
+from clearhead.training.session import STOP_SIGNALS, Session, StopRequest, resume, start
 from tests.training.tiny import assert_same_state, state_of, tiny_recipe
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows kills where others signal")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", STOP_SIGNALS)
 def test_the_first_signal_is_recorded_and_the_second_stops_at_once(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
+    outside = signal.signal(number, signal.default_int_handler)  # the tests may run under nohup
     with StopRequest() as stop:
         os.kill(os.getpid(), number)
         assert stop.requested
-        with pytest.raises(KeyboardInterrupt):
+        at_once = nullcontext() if number == signal.SIGHUP else pytest.raises(KeyboardInterrupt)
+        with at_once:  # a terminal that is closed may send SIGHUP twice
             os.kill(os.getpid(), number)
-    assert signal.getsignal(number) is before
+    assert signal.signal(number, outside) is signal.default_int_handler
 
 
 def test_in_another_thread_nothing_changes() -> None:
@@ -88,3 +90,24 @@ def interrupt_within(session: Session, step: int, monkeypatch: pytest.MonkeyPatc
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(session.trainer.optimizer, "accumulate", pressed)
+
+
+def test_a_stop_is_noticed_when_nobody_reads_standard_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C on `clearhead train … 2>&1 | tee log` ends tee as well."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr("clearhead.training.session.STDERR", writing)
+    with StopRequest() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+    os.close(writing)
+    assert stop.requested == signal.SIGINT
+
+
+def test_nohup_still_ignores_the_end_of_the_terminal() -> None:
+    outside = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with StopRequest() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.requested
+    signal.signal(signal.SIGHUP, outside)

@@ -3,7 +3,6 @@
 import csv
 import io
 import shlex
-import signal
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -251,7 +250,7 @@ def train(
         except KeyboardInterrupt as stopped:
             command = ["clearhead", "bio", *verb.split(), "--resume", "--run-dir", str(run_dir)]
             print(f"stopped; continue with: {shlex.join(command)}", file=sys.stderr)
-            if signal.SIGTERM in stopped.args:
-                raise SystemExit(128 + signal.SIGTERM) from None
+            for number in stopped.args:
+                raise SystemExit(128 + number) from None
             raise
     print(f"the model is in {shlex.quote(str(best))}")

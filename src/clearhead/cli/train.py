@@ -1,7 +1,6 @@
 """`clearhead train`: train a model as a recipe describes."""
 
 import shlex
-import signal
 import sys
 from collections.abc import Iterator
 from importlib import resources
@@ -122,8 +121,8 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
             if (root / "config.yaml").exists():
                 command = shlex.join(["clearhead", "train", "--resume", "--run-dir", str(root)])
                 print(f"stopped; to continue: {command}", file=sys.stderr)
-            if signal.SIGTERM in stopped.args:
-                raise SystemExit(128 + signal.SIGTERM) from None
+            for number in stopped.args:
+                raise SystemExit(128 + number) from None
             raise
     best = shlex.quote(str(began.run.best))
     print(f"the model is in {best}: {began.task.description.command} {best}")

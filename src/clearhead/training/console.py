@@ -16,9 +16,16 @@ from clearhead.errors import UserError
 
 log = logging.getLogger("clearhead")
 
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Train on without a reader; rich itself would exit."""
+        self.quiet = True
+
+
 # On the standard error of the moment; rich itself respects NO_COLOR. Without emoji, because a
 # corpus may be called grammar:train:2000.
-CONSOLE = Console(stderr=True, highlight=False, emoji=False)
+CONSOLE = _Console(stderr=True, highlight=False, emoji=False)
 # Records that the progress bar already shows: they are written to train.log only.
 STEPS = "clearhead.train.steps"
 REFRESH = 5  # times a second

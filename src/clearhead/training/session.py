@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Self
@@ -25,7 +26,9 @@ from clearhead.training.trainer import Trainer
 
 log = logging.getLogger("clearhead.train")
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Windows has no SIGHUP. Elsewhere a terminal that is closed sends it, once or twice.
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+STOP_SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 STDERR = 2
 
 
@@ -59,8 +62,8 @@ class Session:
         """Train to the last step (or until patience ends), then average.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C or SIGTERM (the number of the signal is its argument), after
-                the step was finished and a checkpoint written.
+            KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP (the number of the signal is its
+                argument), after the step was finished and a checkpoint written.
         """
         try:
             self._train()
@@ -174,9 +177,10 @@ def resume(root: Path, recipe: Recipe | None = None) -> Session:
 
 
 class StopRequest:
-    """Within, the first Ctrl-C or SIGTERM sets `requested` to its number; each step checks it.
+    """Within, the first of `STOP_SIGNALS` sets `requested` to its number; each step checks it.
 
-    So a step is never interrupted, except by a second Ctrl-C, after which nothing is saved.
+    So a step is never interrupted, except by a second Ctrl-C or SIGTERM, after which nothing is
+    saved. Under nohup SIGHUP stays ignored.
     Python allows signal handlers in the main thread only; elsewhere nothing changes.
     """
 
@@ -186,7 +190,10 @@ class StopRequest:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._previous = {n: signal.signal(n, self._handle) for n in STOP_SIGNALS}
+            for number in STOP_SIGNALS:
+                # A background job of a script ignores SIGINT too, but may still be stopped with it.
+                if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+                    self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -194,8 +201,9 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if self.requested and number in (signal.SIGINT, signal.SIGTERM):
             raise KeyboardInterrupt(number)
         self.requested = number
         # Not through the log, which may be in the middle of a line.
-        os.write(STDERR, b"\nstopping after this step; press Ctrl-C again to stop at once\n")
+        with suppress(OSError):  # Ctrl-C also ended `| tee`, or the terminal is closed
+            os.write(STDERR, b"\nstopping after this step; press Ctrl-C again to stop at once\n")
