@@ -50,6 +50,28 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+def test_on_windows_a_file_that_is_read_for_a_moment_is_replaced_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals, replace, pauses = [5, 32], Path.replace, list[float]()
+
+    def refuse(path: Path, target: Path) -> Path:
+        if refusals:
+            error = PermissionError(13, "Access is denied", str(target))
+            error.winerror = refusals.pop()  # type: ignore[attr-defined, unused-ignore]
+            raise error
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr("time.sleep", pauses.append)
+    atomic_write(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "new" and len(pauses) == 2
+    refusals.extend([5] * 99)
+    with pytest.raises(UserError, match="Access is denied"):
+        atomic_write(tmp_path / "a", "newer")
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "new"
+
+
 def test_a_full_disk_is_explained_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from clearhead.errors import UserError
 Item = TypeVar("Item")
 CHECKSUMS = "checksums.json"
 BLOCK = 1 << 20  # bytes read at a time
+IN_USE = (5, 32, 1224)  # on Windows: access denied, sharing violation, mapped
+PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)  # seconds
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
@@ -59,7 +62,7 @@ def atomic_save(path: str | Path, write: Callable[[Path], object]) -> None:
             _flush_to_disk(temporary)
             temporary.chmod(mode)
             forget_checksum(target)
-            temporary.replace(target)
+            _rename(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -195,6 +198,19 @@ def _new_file_beside(target: Path) -> tuple[Path, int]:
         return temporary, stat.S_IMODE(os.fstat(handle).st_mode) if old is None else old
     finally:
         os.close(handle)
+
+
+def _rename(temporary: Path, target: Path) -> None:
+    """Windows refuses while another process, say a virus scanner, reads the old file: try again."""
+    for pause in PAUSES:
+        try:
+            temporary.replace(target)
+            return
+        except OSError as error:
+            if getattr(error, "winerror", None) not in IN_USE:
+                raise
+        time.sleep(pause)
+    temporary.replace(target)
 
 
 def _write_through(target: Path, write: Callable[[Path], object]) -> None:

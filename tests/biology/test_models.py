@@ -277,3 +277,16 @@ def test_weights_in_esms_layout_load(tmp_path: Path) -> None:
 def test_a_directory_without_a_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="expected a model directory or the directory of a run"):
         load_model(tmp_path)
+
+
+def test_scores_become_float64_on_the_processor_since_apples_gpus_have_no_float64() -> None:
+    class OnMps(torch.Tensor):
+        def double(self) -> torch.Tensor:
+            raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
+
+        def cpu(self) -> torch.Tensor:
+            return self.as_subclass(torch.Tensor)
+
+    model = model_of("motif", "pooled")
+    model.register_forward_hook(lambda *given: given[-1].as_subclass(OnMps))
+    assert scores_of(model, [[5, 6, 7]])[0].dtype == np.float64

@@ -502,6 +502,18 @@ def test_pretraining_goes_on_with_the_encoder_of_a_classifier(tmp_path: Path) ->
         training.start(training.resolve(wanted), tmp_path / "other")
 
 
+def test_the_corrected_command_starts_several_members_in_the_same_place(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 40)
+    good = values(data, run={"steps": 2, "members": 2})
+    wrong = good | {"tokens": {"kind": "genes"}}
+    with pytest.raises(UserError, match=r"tokens\.kind=genes is not for these data"):
+        training.start(training.resolve(wrong), tmp_path / "run")
+    trained(tmp_path / "run", good)
+    with pytest.raises(UserError, match="is not an empty directory"):
+        training.start(training.resolve(good), tmp_path / "run")
+    assert load_recipe(str(tmp_path / "run" / "config.yaml")).run.members == 2
+
+
 def test_damaged_windows_are_cut_again_once_they_are_deleted(tmp_path: Path) -> None:
     genome = write_genome(tmp_path / "genome.fna", 2000)
     wanted = values(genome, {"max_length": 40}, {"steps": 2}, task="biology-masked")
@@ -518,6 +530,18 @@ def test_damaged_windows_are_cut_again_once_they_are_deleted(tmp_path: Path) -> 
     training.resume(tmp_path / "run", ["run.steps=4"])
     with np.load(path) as stored:
         assert all(np.array_equal(before[name], stored[name]) for name in before)
+
+
+def test_a_start_that_was_refused_leaves_no_windows_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "short.fna"
+    path.write_text(">one\nACGTACGTAC\n", encoding="utf-8")
+    wanted = values(path, {"max_length": 40}, {"steps": 2}, task="biology-masked")
+    with pytest.raises(UserError, match="one window, none for validation; add data"):
+        training.start(training.resolve(wanted), tmp_path / "run")
+    write_genome(path, 400)
+    training.start(training.resolve(wanted), tmp_path / "run")  # more data, same place
+    with np.load(tmp_path / "run" / "data" / "windows.npz") as stored:
+        assert stored["ids"].size > 400
 
 
 def test_a_run_of_numbers_reports_a_squared_error_and_no_perplexity(

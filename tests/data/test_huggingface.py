@@ -114,3 +114,8 @@ def test_a_name_carries_configuration_and_split(
     spec: str, meaning: tuple[str, str | None, str]
 ) -> None:
     assert parse_name(spec) == meaning
+
+
+def test_the_drive_of_a_directory_is_no_name() -> None:
+    assert parse_name(r"C:\sets\mine:dev") == (r"C:\sets\mine", None, "dev")
+    assert parse_name("C:/sets/mine") == ("C:/sets/mine", None, "train")

@@ -39,6 +39,17 @@ def test_a_compiler_that_fails_is_named_with_its_first_line(
     assert not list(target.parent.iterdir())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell script")
+def test_the_messages_of_a_compiler_may_have_any_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "latin1"
+    script.write_bytes(b"#!/bin/sh\necho 'erreur : \xab x \xbb' >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    assert "failed: erreur" in compile_library(tmp_path / LIBRARY.name)
+
+
 @needs_compiler
 def test_the_compiler_of_the_environment_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

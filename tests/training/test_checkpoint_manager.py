@@ -13,6 +13,9 @@ from clearhead.models import Transformer
 from clearhead.models.weights import read_tensors
 from clearhead.text import Tokenizer
 from clearhead.training.checkpoint import average_snapshots, list_snapshots, save_snapshot
+from clearhead.training.checkpoint_manager import model_card
+from clearhead.training.metrics import Progress
+from clearhead.training.recipe import Data
 from clearhead.training.recipe_file import build_recipe
 from clearhead.training.session import Session, resume, start
 from clearhead.training.task import ValidationResult
@@ -223,6 +226,21 @@ def test_best_and_last_are_model_directories_with_a_card(session: Session) -> No
         assert languages == {"source": "en", "target": "fr"}
         card = (directory / "README.md").read_text(encoding="utf-8")
         assert "Training data: train.tsv" in card and "Validation on dev.tsv (8 sentences" in card
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("C:/Users/me/train.tsv", "train.tsv"),
+        ("C:/me/a.en,C:/me/a.fr + D:/b.tmx", "a.en, a.fr + b.tmx"),
+        ("grammar:train:2000", "grammar:train:2000"),
+    ],
+)
+def test_the_card_of_a_model_has_no_folder_of_the_machine(
+    spec: str, shown: str, session: Session
+) -> None:
+    card = model_card(Data(train=spec), session.task.description, Progress())
+    assert f"Training data: {shown}\n" in card
 
 
 def test_the_card_of_a_model_quotes_that_of_the_model_it_started_from(tmp_path: Path) -> None:

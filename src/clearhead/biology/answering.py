@@ -53,7 +53,7 @@ def run_over(model: nn.Module, ids: Sequence[Sequence[int]], compute: Any) -> li
         for rows in sorted_batches(lengths, BATCH_TOKENS):
             examples = [Example(ids[i], None, [0]) for i in rows.tolist()]
             batch = torch.from_numpy(pad(examples, config.encoder.pad_id).ids).to(device)
-            output: Tensor = compute(batch).double().cpu()
+            output: Tensor = compute(batch).cpu().double()  # Apple's GPUs have no float64
             for i, row in zip(rows.tolist(), output.numpy(), strict=True):
                 found[i] = row[: lengths[i]] if row.ndim == 2 else row
     return found

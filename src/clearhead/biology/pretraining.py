@@ -158,7 +158,7 @@ class MaskedSequences:
     def _windows(self, run: RunDirectory) -> Windows:
         """Windows of at most model.max_length tokens; every hundredth is held out."""
         path = run.data / "windows.npz"
-        if path.exists():
+        if run.resumable and path.exists():  # else of a start whose data may have been others
             rows: Sequence[Any] = read_windows(path)
         else:
             texts = sequences_of(self.recipe.data)

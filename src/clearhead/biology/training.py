@@ -3,7 +3,6 @@
 import copy
 import logging
 import math
-import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +16,12 @@ from clearhead.biology.model import Domain, Loaded, load_for
 from clearhead.biology.pretraining import MaskedSequences
 from clearhead.biology.recipe import Answer, BiologyRecipe, BiologyRun, PretrainingRecipe
 from clearhead.biology.task import LabelledSequences
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import atomic_write, record_checksums
 from clearhead.training import console, session
 from clearhead.training.recipe_file import build_recipe, dump_recipe, load_recipe
+from clearhead.training.run_directory import RunDirectory
+from clearhead.training.run_lock import RunLock
 from clearhead.training.tasks import register
 
 log = logging.getLogger("clearhead.train")
@@ -207,8 +208,14 @@ def _complete(runs: list[Path], recipe: BiologyRecipe, best: Path) -> None:
 
 
 def _begin(recipe: BiologyRecipe, root: Path) -> None:
-    if root.exists() and any(root.iterdir()):
+    """Write the recipe; only a start that was stopped before it trained may be there already."""
+    first = RunDirectory(root / "run-1")
+    found = {path.name for path in root.iterdir()} if root.exists() else set[str]()
+    stopped = found == {"config.yaml", "run-1"} and first.origin.exists()
+    if found and (not stopped or first.last.exists() or first.best.exists()):
         raise UserError(f"{root} is not an empty directory; choose another --run-dir, or --resume")
+    if stopped:
+        RunLock(first.root).release()  # refuses a run that another process has just started
     atomic_write(root / "config.yaml", dump_recipe(recipe))
 
 
@@ -234,6 +241,6 @@ def recipe_of(root: Path, changes: Sequence[str] = ()) -> BiologyRecipe | Pretra
         raise UserError(f"{root} holds no run (no config.yaml); start one without --resume")
     recipe = load_recipe(str(config), changes)
     if not isinstance(recipe, BiologyRecipe | PretrainingRecipe):
-        command = f"clearhead train --resume --run-dir {shlex.quote(str(root))}"
+        command = f"clearhead train --resume --run-dir {shell_command(root)}"
         raise UserError(f"to continue this run: {command}")
     return recipe

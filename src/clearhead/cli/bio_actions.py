@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -13,7 +12,7 @@ import typer
 
 from clearhead.cli.options import all_changes
 from clearhead.cli.streams import or_stdout, pour, save
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import begun
 
 if TYPE_CHECKING:
@@ -249,8 +248,8 @@ def train(
             best = training.start(recipe, run_dir, resume)
         except KeyboardInterrupt as stopped:
             command = ["clearhead", "bio", *verb.split(), "--resume", "--run-dir", str(run_dir)]
-            print(f"stopped; continue with: {shlex.join(command)}", file=sys.stderr)
+            print(f"stopped; continue with: {shell_command(*command)}", file=sys.stderr)
             for number in stopped.args:
                 raise SystemExit(128 + number) from None
             raise
-    print(f"the model is in {shlex.quote(str(best))}")
+    print(f"the model is in {shell_command(best)}")

@@ -6,7 +6,6 @@ output, a file or a pipe; messages to standard error. An interactive verb reads 
 
 import logging
 import os
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import atomic_save, is_same_file, is_special
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def check_texts(
         if os.path.isfile(text):  # unlike Path.is_file, it accepts names of any length
             raise UserError(
                 f"{text} is a file, but {name} must be the text itself; to read the file, give "
-                f"--input {shlex.quote(text)}"
+                f"--input {shell_command(text)}"
             )
         check_utf8(text, name)
     if input:

@@ -1,6 +1,5 @@
 """`clearhead train`: train a model as a recipe describes."""
 
-import shlex
 import sys
 from collections.abc import Iterator
 from importlib import resources
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clearhead.cli.options import GivenOnce, all_changes
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 
 if TYPE_CHECKING:
     from clearhead.training.recipe import Recipe
@@ -79,7 +78,7 @@ def train(
     options = zip(SHORT, (data, steps, device), strict=True)
     short = {key: value for key, value in options if value is not None}
     if recipe and (Path(recipe) / "config.yaml").is_file():
-        command = f"clearhead train --resume --run-dir {shlex.quote(recipe)}"
+        command = f"clearhead train --resume --run-dir {shell_command(recipe)}"
         raise UserError(f"{recipe} is the directory of a run; to continue it: {command}")
     if resume:
         name = recipe or str(_existing(run_dir) / "config.yaml")
@@ -119,10 +118,10 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
                 began.train()
         except KeyboardInterrupt as stopped:
             if (root / "config.yaml").exists():
-                command = shlex.join(["clearhead", "train", "--resume", "--run-dir", str(root)])
+                command = shell_command("clearhead", "train", "--resume", "--run-dir", root)
                 print(f"stopped; to continue: {command}", file=sys.stderr)
             for number in stopped.args:
                 raise SystemExit(128 + number) from None
             raise
-    best = shlex.quote(str(began.run.best))
+    best = shell_command(began.run.best)
     print(f"the model is in {best}: {began.task.description.command} {best}")

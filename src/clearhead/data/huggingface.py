@@ -1,5 +1,6 @@
 """Translation data sets of the Hugging Face hub, by name or from a local directory."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class HuggingFacePairs(Pairs):
 
 def parse_name(spec: str) -> tuple[str, str | None, str]:
     """Split `NAME[:CONFIG][:SPLIT]`; a single extra part that looks like a split is one."""
-    name, *rest = spec.split(":", 2)
+    name, *rest = re.split(r":(?![\\/])", spec, maxsplit=2)  # C:\sets\mine is a directory
     if not name or any(not part for part in rest):
         raise UserError(f"hf:{spec}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT")
     if len(rest) == 2:

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import shlex
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import atomic_write
 from clearhead.learn.manifest import Exercise, course, texts
 from clearhead.learn.texts import file_name, starting_text
@@ -47,7 +46,7 @@ class Progress:
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(
                 f"cannot read {path}: {error}; delete it and run `clearhead learn start "
-                f"{shlex.quote(str(folder))}` (your answers are kept, your progress is lost)"
+                f"{shell_command(folder)}` (your answers are kept, your progress is lost)"
             ) from error
 
     def save(self, folder: Path) -> None:

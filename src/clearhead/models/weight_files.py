@@ -7,7 +7,6 @@ readers of safetensors ignore it. A file without one is read without a check.
 
 import json
 import re
-import shlex
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ import safetensors
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import BLOCK, verify_checksum
 
 Tensors = TypeVar("Tensors")
@@ -129,7 +128,7 @@ def refuse_pickles(directory: Path) -> None:
         )
     remedy = "write its tensors with safetensors.torch.save_file"
     if pickles[0].startswith("pytorch_model"):
-        source = shlex.quote(str(directory))
+        source = shell_command(directory)
         remedy = f"`clearhead convert {source} --output NEW_DIRECTORY` reads tensors alone"
     raise UserError(
         f"{directory} has its weights in a Python pickle ({pickles[0]}), which can run code and is "

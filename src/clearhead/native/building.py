@@ -39,7 +39,8 @@ def compile_library(target: Path = LIBRARY, extra: Sequence[str] = ()) -> str:
         result = Path(folder) / target.name
         command = [*found.split(), *FLAGS, *_platform_flags(found), *extra, "-shared"]
         command += ["-o", str(result), *map(str, sorted(SOURCES.glob("*.c"))), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # A compiler may write its messages in another encoding than Python expects.
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
             first = done.stderr.strip().splitlines()[:1]
             return f"{found} failed: {' '.join(first) or done.returncode}"

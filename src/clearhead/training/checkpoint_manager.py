@@ -1,5 +1,6 @@
 """What a run saves: the newest checkpoint, the best model, snapshots and their average."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -191,4 +192,5 @@ def _without_folder(spec: str) -> str:
     """The names of the files, of several corpora as they were given: joined with + or a comma."""
     if len(corpora := named_corpora(spec)) > 1:
         return " + ".join(map(_without_folder, corpora))
-    return spec if ":" in spec else ", ".join(Path(part).name for part in spec.split(","))
+    kind = re.match(r"\w{2,}:", spec)  # hf: and grammar:, but not C: of Windows
+    return spec if kind else ", ".join(Path(part).name for part in spec.split(","))

@@ -4,7 +4,6 @@ import difflib
 import json
 import logging
 import re
-import shlex
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from clearhead.data.download import attribution, endings
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.training.finetuning_recipe import ClassificationRecipe, TaggingRecipe
 from clearhead.training.model_recipes import CausalRecipe, MaskedRecipe, TranslationRecipe
 from clearhead.training.recipe import RENAMED_KEYS, Recipe
@@ -146,7 +145,7 @@ def _read(name: str) -> Any:
     if name in built_in_recipes():
         text = (resources.files("clearhead") / "recipes" / f"{name}.yaml").read_text("utf-8")
     elif Path(name).suffix.lower() in CORPORA:
-        raise UserError(f"{name} is a corpus; give a recipe and --data {shlex.quote(name)}")
+        raise UserError(f"{name} is a corpus; give a recipe and --data {shell_command(name)}")
     elif Path(name).is_file():
         text = _read_text(Path(name))
     else:

@@ -5,7 +5,6 @@ Torch is imported only where it is needed: the native engine is loaded without i
 
 import json
 import math
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.decoding.engine import Engine
-from clearhead.errors import UserError
+from clearhead.errors import UserError, shell_command
 from clearhead.files import verify_checksum
 from clearhead.models.weight_files import SHIPPED, best_of_run, refuse_pickles
 from clearhead.native.choice import Request, log_native, log_readable
@@ -79,7 +78,7 @@ def load_threshold(directory: Path) -> float:
         return DEFAULT_THRESHOLD
     repair = (
         f"delete the file: the threshold is then {DEFAULT_THRESHOLD}, until `python -m "
-        f"benchmarks.doubt --model {shlex.quote(str(directory))} --write` measures one"
+        f"benchmarks.doubt --model {shell_command(directory)} --write` measures one"
     )
     verify_checksum(path)
     try:
