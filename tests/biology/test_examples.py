@@ -50,7 +50,7 @@ def test_what_is_no_number_among_numbers_is_named(tmp_path: Path, odd: str) -> N
     labels[4] = odd
     path = write(tmp_path / "x.csv", labels)
     assert kind_of_answer(list(read_records(path))) == "number"
-    refused(path, rf"line 6: the label '{odd}' is no finite number")
+    refused(path, rf"line 6: the label '{odd}' is not a finite number")
 
 
 def test_a_position_without_a_label_is_named(tmp_path: Path) -> None:

@@ -239,3 +239,19 @@ def test_proteins_from_standard_input_are_those_of_the_file(
     _, of_file, _ = call("classify", "--model", tmp_path, "-i", tmp_path / "two.fasta")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FASTA.encode())))
     assert call("classify", "--model", tmp_path)[1] == of_file and of_file.count("\n") == 2
+
+
+def test_a_line_from_a_pipe_is_classified_before_the_next_is_read(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed: list[object] = []
+
+    class Pipe(io.BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            assert self.tell() == 0 or printed
+            return super().readline()
+
+    bert(tmp_path, "BertForSequenceClassification", **labelled(["bad", "good"]))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Pipe(b"A man.\nA cat.\n")))
+    monkeypatch.setattr("builtins.print", lambda *words, **_: printed.extend(words))
+    assert call("classify", "--model", tmp_path)[0] == 0 and len(printed) == 2

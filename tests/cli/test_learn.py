@@ -23,7 +23,7 @@ def test_the_first_exercise_is_passed_after_three_commands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["learn"]) != 0
-    assert "change to yours, or run `clearhead learn start`" in capsys.readouterr().err
+    assert "change to your folder, or run `clearhead learn start`" in capsys.readouterr().err
     assert run(["learn", "start"]) == 0
     shown = capsys.readouterr().out
     folder = re.search(r"cd (\S+)", shown)

@@ -95,7 +95,7 @@ def test_answers_stay_when_the_progress_file_is_deleted(folder: Path) -> None:
 
 
 def test_outside_a_folder_the_message_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="change to yours, or run `clearhead learn start`"):
+    with pytest.raises(UserError, match="change to your folder, or run `clearhead learn start`"):
         find_folder(tmp_path)
 
 

@@ -174,10 +174,13 @@ def test_clock_and_perplexity() -> None:
     assert perplexity(0.0) == 1 and perplexity(1e9) == perplexity(50)
 
 
-def test_without_tensorboard_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tensorboard_the_extra_is_named_and_no_run_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
     with pytest.raises(UserError, match=r"pip install 'clearhead\[tensorboard\]'"):
-        reporter.open_tensorboard(Path("unused"), 0)
+        start(tiny_recipe(tmp_path, tensorboard=True), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 class FakeWriter:

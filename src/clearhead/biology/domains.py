@@ -62,7 +62,7 @@ def as_cell(sequence: str, place: str) -> str:
         UserError: it is something else, such as the bases of a sequence, or a pair has a fault.
     """
     if ":" not in sequence:
-        raise UserError(f"{place}: not a cell; expected GENE:VALUE pairs, as CD3E:12 MS4A1:3")
+        raise UserError(f"{place}: not a cell; expected GENE:VALUE pairs, such as CD3E:12 MS4A1:3")
     try:
         read_cell(sequence)
     except UserError as error:

@@ -137,7 +137,7 @@ def _counts(record: Record) -> bool:
     """Whether any position of a record counts.
 
     Raises:
-        UserError: there is not one label for each letter, or the mask has other signs than 0, 1.
+        UserError: there is not one label for each letter, or a mask holds more than 0 and 1.
     """
     label, mask, length = record.label or "", record.mask or "1", len(record.sequence)
     if len(label) != length:
@@ -283,7 +283,7 @@ def numbers_of(records: Sequence[Record]) -> list[float]:
     for record, value in zip(records, values, strict=True):
         if not math.isfinite(value):
             raise UserError(
-                f"{record.place}: the label {record.label!r} is no finite number, as other labels "
+                f"{record.place}: the label {record.label!r} is not a finite number, as the others "
                 "are; correct it or remove the record"
             )
     return values

@@ -86,7 +86,7 @@ class BiologyOptimizer(Optimizer):
 
 
 class BiologyRun(Run):
-    """With what concerns labelled sequences."""
+    """With the settings for labelled sequences."""
 
     epochs: float = Field(20, gt=0, description="passes over the data; they decide run.steps")
     min_steps: int = Field(400, gt=0, description="fewest steps, however small the data")
@@ -129,7 +129,7 @@ class PretrainingModel(BiologyModel):
 
 
 class PretrainingRun(BiologyRun):
-    """What `best` goes by: the perplexity."""
+    """The perplexity, or the accuracy on masked tokens, selects the best checkpoint."""
 
     steps: int = Field(2000, gt=0)
     metric: Literal["loss", "accuracy"] = Field(

@@ -98,7 +98,7 @@ class Vocabulary:
         theirs, ours = cell.split()[0].rpartition(":")[0], next(iter(medians), "")
         hint = "give the genes the names that the model has"
         if theirs.split(".")[0] in medians:
-            hint = "remove the versions, which follow the point"
+            hint = "remove the version numbers after the dot"
         elif ours.startswith("ENSG") and not theirs.startswith("ENSG"):
             hint = "put Ensembl ids into var['ensembl_id']"
         raise UserError(

@@ -188,7 +188,7 @@ def _add_using(app: typer.Typer, domain: str) -> None:
         record: actions.RecordName = "",
         quiet: Quiet = False,
     ) -> None:
-        """Write one row per {record}: class probabilities, a number, or a label per position."""
+        """Write one row per {record}: {answers}."""
         check_output(output, data)
         if record and explain is None:
             raise UserError("--record names the record that --explain draws; give --explain FILE")

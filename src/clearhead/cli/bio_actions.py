@@ -28,7 +28,13 @@ FILES = "FASTA, FASTQ or a table (.csv, .tsv, .jsonl), all also with .gz, or .rd
 LABELLED = "A table (.csv, .tsv, .jsonl) of sequences and labels, also with .gz, or .rda."
 # What `in_words_of` puts into the help texts: formats, a record, a model from elsewhere.
 COLUMNS = "label, class, target, …"
-OF_SEQUENCES = {"forms": FILES, "labelled": LABELLED, "record": "sequence", "labels": COLUMNS}
+OF_SEQUENCES = {
+    "forms": FILES,
+    "labelled": LABELLED,
+    "record": "sequence",
+    "labels": COLUMNS,
+    "answers": "class probabilities, a number, or a label per position",
+}
 WORDS = {
     "dna": OF_SEQUENCES | {"peer": "DNABERT"},
     "protein": OF_SEQUENCES | {"peer": "ESM-2"},
@@ -37,6 +43,7 @@ WORDS = {
         "labelled": ".h5ad with a column of labels, or a table of cells and labels.",
         "record": "cell",
         "labels": "cell_type, label, … of .h5ad; label, class, … of a table",
+        "answers": "class probabilities or a number",
         "peer": "Geneformer",
     },
 }

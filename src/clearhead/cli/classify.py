@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from clearhead.cli.options import Device, Engine, Quiet, Threads, Truncate
-from clearhead.cli.streams import Form, check_texts, named_texts, warnings_on_stderr
+from clearhead.cli.streams import Form, check_texts, named_texts, text_chunks, warnings_on_stderr
 from clearhead.errors import UserError
 from clearhead.text.inputs import as_cell
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from clearhead.pipelines.classification import Strategy
     from clearhead.pipelines.text_model import TextModel
 
-AT_ONCE = 512  # texts
+AT_ONCE = 512  # sequences
+HINT = "Type a text and press Enter to classify it; press Ctrl-D to quit."
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="What to classify; without it, standard input."),
@@ -110,8 +111,13 @@ def _tagger(reader: "TextModel", words: "Strategy", truncate: bool) -> Answer:
 
 
 def _chunks(text: list[str] | None, input: Path | None, form: Form) -> Iterator[list[str]]:
-    """The texts, AT_ONCE at a time."""
-    every = iter(text) if text else (n.text for n in named_texts(str(input or "-"), form))
+    """Lines as they come, so that one from a pipe is classified at once; sequences AT_ONCE."""
+    if text or form == "text":
+        from clearhead.translation.lines import windows
+
+        yield from windows(text_chunks(text, input, HINT))
+        return
+    every = (named.text for named in named_texts(str(input or "-"), form))
     while chunk := list(islice(every, AT_ONCE)):
         yield chunk
 

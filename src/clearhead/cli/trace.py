@@ -21,14 +21,19 @@ Kind = Literal["table", "html", "json", "md"]
 Text = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="A sentence that a trained model translates.")
 ]
-Size = Annotated[str | None, typer.Option(help="Without TEXT: a preset, tiny, small, base or big.")]
+Size = Annotated[
+    str | None,
+    typer.Option(help="Without TEXT: a preset, tiny, small, base or big.", show_default="base"),
+]
 DModel = Annotated[int | None, typer.Option(min=2, help="Width of the model.")]
 Heads = Annotated[int | None, typer.Option(min=1, help="Number of heads.")]
 DFf = Annotated[int | None, typer.Option(min=1, help="Width of the feed-forward blocks.")]
 Layers = Annotated[
     int | None, typer.Option(min=1, help="Number of encoder layers and of decoder layers.")
 ]
-Vocabulary = Annotated[int | None, typer.Option(min=3, help="Size of the joint vocabulary.")]
+Vocabulary = Annotated[
+    int | None, typer.Option(min=3, help="Size of the joint vocabulary.", show_default="37000")
+]
 Batch = Annotated[
     int | None, typer.Option(min=1, max=LARGEST, help="Batch size.", show_default="2")
 ]

@@ -59,7 +59,8 @@ Alignments = Annotated[
 AlignmentLayer = Annotated[
     int | None,
     typer.Option(
-        help="Decoder layer of --alignments.", show_default="the last of two, else the last but one"
+        help="Decoder layer of --alignments.",
+        show_default="the last of one or two, else the last but one",
     ),
 ]
 NoRepeat = Annotated[int, typer.Option(help="Never repeat an n-gram of this size; 0: allow.")]

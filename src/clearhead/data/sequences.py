@@ -81,7 +81,7 @@ class Record(NamedTuple):
 
 
 def read_records(path: str | Path, columns: Columns | None = None) -> Iterator[Record]:
-    """Stream the records of a file whose name tells its form; memory holds one record.
+    """Stream the records of a file; its extension decides the format. Memory holds one record.
 
     Raises:
         UserError: while iterating: a form that is not read, an empty sequence, the same name

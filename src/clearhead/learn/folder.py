@@ -69,7 +69,7 @@ def find_folder(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder
-    raise UserError(f"{start}: no exercises; change to yours, or run `clearhead learn start`")
+    raise UserError(f"{start}: no exercises; change to your folder, or run `clearhead learn start`")
 
 
 @dataclass(frozen=True)

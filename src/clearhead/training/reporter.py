@@ -159,7 +159,12 @@ def _line(report: StepReport, values: dict[str, float], left: str, skipped: int)
 
 
 def open_tensorboard(directory: Path, step: int) -> Any:
-    """A `SummaryWriter`; TensorBoard ignores events after `step` that were written before.
+    """A `SummaryWriter`; TensorBoard ignores events after `step` that were written before."""
+    return summary_writer()(str(directory), purge_step=step + 1)
+
+
+def summary_writer() -> Any:
+    """The class that writes TensorBoard's files.
 
     Raises:
         UserError: TensorBoard is not installed.
@@ -171,7 +176,7 @@ def open_tensorboard(directory: Path, step: int) -> Any:
             "run.tensorboard=true needs TensorBoard, which is not installed; "
             "pip install 'clearhead[tensorboard]', or leave it out: metrics.jsonl is always written"
         ) from error
-    return SummaryWriter(str(directory), purge_step=step + 1)
+    return SummaryWriter
 
 
 Records = Iterable[dict[str, Any]]

@@ -19,7 +19,7 @@ from clearhead.training.device_settings import choose_device_settings
 from clearhead.training.metrics import MetricsFile
 from clearhead.training.recipe import Recipe
 from clearhead.training.recipe_file import dump_recipe
-from clearhead.training.reporter import Reporter
+from clearhead.training.reporter import Reporter, summary_writer
 from clearhead.training.run_directory import RunDirectory, check_same_run
 from clearhead.training.tasks import TASKS
 from clearhead.training.trainer import Trainer
@@ -167,6 +167,8 @@ def start(recipe: Recipe, root: Path) -> Session:
     """A new run in an empty directory; an invalid recipe is refused before it is created."""
     choose_device_settings(recipe.run.device, recipe.run.precision)
     TASKS[recipe.task].check(recipe)
+    if recipe.run.tensorboard:
+        summary_writer()
     return Session(recipe, RunDirectory.create(root, recipe))
 
 
