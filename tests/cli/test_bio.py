@@ -174,6 +174,11 @@ def test_a_benchmark_needs_one_seed(data: Path, call: Call) -> None:
     assert code == 2 and "--seeds" in err and err.count("\n") == 1
 
 
+def test_cells_have_no_letters_to_be_similar(data: Path, call: Call) -> None:
+    code, _, err = call("cells", "benchmark", data, "--similarity", 0.6)
+    assert code == 2 and "--similarity 0.6 compares letters" in err and err.count("\n") == 1
+
+
 @pytest.mark.parametrize("verb", ["train", "pretrain", "benchmark"])
 def test_the_command_decides_the_domain(data: Path, call: Call, verb: str) -> None:
     code, _, err = call("dna", verb, data, "--set", "data.domain=protein")

@@ -119,5 +119,5 @@ def test_fine_tuning_names_the_recipes_of_classifiers_and_of_the_translator(
 ) -> None:
     assert main.run([verb, "x"]) == 2
     commands = re.findall(r"clearhead train (\w+)", capsys.readouterr().err)
-    assert commands == ["en_fr", "classification", "tagging"]
-    assert "path" in type(load_recipe("en_fr").model).model_fields  # type: ignore[attr-defined]
+    assert commands == ["finetune_en_fr", "classification", "tagging"]
+    assert all(map(load_recipe, commands))

@@ -82,6 +82,14 @@ def test_the_longest_text_of_a_newer_directory_is_its_tokenizers(tmp_path: Path)
     assert SentenceSettings.of(path).limit == 5
 
 
+def test_another_pooling_keeps_the_longest_text(tmp_path: Path) -> None:
+    bert(tmp_path, "BertModel")
+    directory(tmp_path, {"pooling_mode": "cls"}, "Normalize")
+    write(tmp_path / "sentence_bert_config.json", {"max_seq_length": 6})
+    embedder = Embedder.from_pretrained(tmp_path, pooling="mean")
+    assert embedder.settings == SentenceSettings("mean", False, 6)
+
+
 def test_what_we_do_not_have_is_named(tmp_path: Path) -> None:
     assert "lists the module 'Dense'" in refused(
         directory(tmp_path, {"pooling_mode": "mean"}, "Dense")

@@ -233,6 +233,11 @@ def _add_benchmark(app: typer.Typer, domain: str) -> None:
     ) -> None:
         """Compare the Transformer with baselines on the same folds; the best is marked with *."""
         check_output(output, data)
+        if domain == "cells" and 0 < similarity < 1:
+            raise UserError(
+                f"--similarity {similarity:g} compares letters of sequences, which cells do not "
+                "have; give 1 (equal cells are in one fold), or leave it out"
+            )
         columns = sequence_column, label_column, split_column
         values = actions.values(domain, {"model.path": model}, changes)
         plan = folds, seeds, similarity, tuple(only or ())

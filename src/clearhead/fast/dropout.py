@@ -1,9 +1,8 @@
 """Dropout from one random byte an element instead of one random double.
 
-`torch.nn.Dropout` on the CPU draws a double for every element, one after the other: a tenth
-of the training step of a small Transformer. A byte gives an equally independent draw for an
-eighth of the generator's work; the rate becomes a multiple of 1/256, and the scale uses that
-rate, so the mean is exact.
+`torch.nn.Dropout` on the CPU draws a double for every element, one after the other: a tenth of a
+training step of a small Transformer. A byte is an equally independent draw for an eighth of the
+work; the rate becomes a multiple of 1/256, and the scale uses that rate, so the mean is exact.
 
 The bytes come from NumPy's SFC64, which takes half as long as torch's Mersenne Twister. Each
 call seeds it from torch's generator, so `torch.manual_seed` determines them as well.

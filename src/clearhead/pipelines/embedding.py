@@ -6,7 +6,7 @@ Pooling and normalization follow the directory of a model of sentence-transforme
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -44,7 +44,7 @@ class SentenceSettings:
 
     @classmethod
     def of(cls, directory: Path) -> "SentenceSettings":
-        """From its files; by default the mean without normalization.
+        """From its files; elsewhere the mean without normalization.
 
         Raises:
             UserError: the directory requires a module or pooling that is not supported.
@@ -63,10 +63,17 @@ class SentenceSettings:
                     f"{directory / MODULES} lists the module {kind!r}, which is not supported "
                     "(Transformer, Pooling, Normalize are); give another model, or set --pooling"
                 )
-        limit = read_json(directory / LENGTHS, {}).get("max_seq_length")
-        if limit is None:  # newer versions write it into the tokenizer's settings
-            limit = read_json(directory / "tokenizer_config.json", {}).get("model_max_length")
-        return cls(**found, limit=limit if isinstance(limit, int) else None)  # type: ignore[arg-type]
+        return cls(**found, limit=_limit(directory))  # type: ignore[arg-type]
+
+
+def _limit(directory: Path) -> int | None:
+    """The longest text, in tokens, of a model of sentence-transformers."""
+    if not (directory / MODULES).is_file():
+        return None
+    limit = read_json(directory / LENGTHS, {}).get("max_seq_length")
+    if limit is None:  # newer versions write it into the tokenizer's settings
+        limit = read_json(directory / "tokenizer_config.json", {}).get("model_max_length")
+    return limit if isinstance(limit, int) else None
 
 
 def _modules(path: Path) -> list[dict[str, object]]:
@@ -151,10 +158,12 @@ class Embedder:
             UserError: as `TextModel.from_pretrained`, or the pooling is unknown.
         """
         directory = directory_of(model)
-        own = SentenceSettings() if pooling else SentenceSettings.of(directory)
-        settings = SentenceSettings(
-            pooling or own.pooling, own.normalize if normalize is None else normalize, own.limit
+        own = (
+            SentenceSettings(pooling, limit=_limit(directory))
+            if pooling
+            else SentenceSettings.of(directory)
         )
+        settings = replace(own, normalize=own.normalize if normalize is None else normalize)
         return cls(
             TextModel.from_pretrained(directory, device, threads, precision, engine),
             settings,
