@@ -184,6 +184,15 @@ def test_an_endless_loop_is_stopped(monkeypatch: pytest.MonkeyPatch, loop: str, 
     assert "does a loop never end" in report.error and word in report.error
 
 
+def test_where_nothing_is_forked_a_new_interpreter_gives_the_same_reports(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "FORKS", False)
+    for text in (solution("residual"), "import sys\nsys.exit(0)"):
+        started = worker.grade_text("residual", "residual", text)
+        assert started == grader.grade(course().exercise("residual"), text)
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux")
 def test_an_answer_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     before = set(os.listdir("/proc"))

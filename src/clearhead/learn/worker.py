@@ -29,7 +29,7 @@ from clearhead.learn.sandbox import CPU_SECONDS, IDLE_SECONDS
 
 LARGEST_RESULT = 16 << 20
 SHOWN = 600  # characters of what the answer printed
-HAS_FORK = hasattr(os, "fork")
+FORKS = sys.platform == "linux"  # a library of macOS may start threads, and Windows cannot fork
 POLL_SECONDS = 0.5
 UNKNOWN_SECONDS = 120.0  # where a system does not say how long a process has been idle
 ENDLESS = "does a loop never end?"
@@ -54,7 +54,7 @@ def grade_text(exercise: str, subject: str, text: str) -> Report:
     try:
         # What it prints goes to a file without a name, which an answer cannot replace.
         with tempfile.TemporaryFile() as stream:
-            run = _forked if HAS_FORK else _started
+            run = _forked if FORKS else _started
             result, stopped = run(text, exercise, folder, stream)
             printed = _printed(stream)
     finally:
