@@ -360,7 +360,9 @@ def test_symbols_where_ensembl_ids_are_needed_are_one_line() -> None:
     vocabulary = Vocabulary.of_genes({"ENSG00000000001": 1.0})
     with pytest.raises(UserError, match=r"the data has CD3E.*Ensembl ids"):
         vocabulary.encode("CD3E:2.0")
-    with pytest.raises(UserError, match=r"the data has ENSG00000000001\.7.*remove the versions"):
+    with pytest.raises(
+        UserError, match=r"the data has ENSG00000000001\.7.*remove the version numbers"
+    ):
         vocabulary.encode("ENSG00000000001.7:2.0")
     with pytest.raises(UserError, match="the names that the model has"):
         vocabulary.encode("ENSG00000000002:2.0")

@@ -44,8 +44,8 @@ def test_a_corpus_that_is_still_open_as_on_windows_does_not_lose_the_measurement
 ) -> None:
     remove = os.unlink
 
-    def unlink(path: str, **more: Any) -> None:
-        if path.endswith("tokens.bin"):
+    def unlink(path: Any, **more: Any) -> None:
+        if str(path).endswith("tokens.bin"):
             raise PermissionError(13, "it is being used by another process", path)
         remove(path, **more)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from clearhead.data import Pair, open_pairs
-from clearhead.data.corpus import Share
 from clearhead.errors import UserError
 
 PAIRS = [Pair("Go on!", "Continue\u202f!"), Pair("Is it?", "Vraiment\u00a0?")]
@@ -197,12 +196,3 @@ def test_an_incomplete_specification_is_refused_with_an_example(spec: str) -> No
 def test_an_unknown_split_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UserError, match=r"split 'trian' is unknown; choose one of train"):
         next(iter(open_pairs("grammar:trian:5")))
-
-
-@pytest.mark.parametrize("share", [0.001, 0.05, 0.1, 0.3, 1 / 3, 0.4, 0.5])
-def test_a_share_for_validation_and_the_rest_are_all_texts(share: float) -> None:
-    texts = [str(number) for number in range(2000)]
-    judged, others = (list(Share(texts, share, side)) for side in (True, False))
-    assert sorted(judged + others, key=int) == texts
-    assert abs(len(judged) - share * len(texts)) <= 1 and judged[0] == "1"
-    assert share != 0.05 or judged == texts[1::20]

@@ -35,12 +35,16 @@ def test_grammars_are_texts() -> None:
     assert len(list(Texts("measured:4"))) == 4
 
 
-@pytest.mark.parametrize("count", [2, 7, 41])
-def test_what_is_held_out_and_what_is_learned_are_all_and_disjoint(count: int) -> None:
+@pytest.mark.parametrize("share", [0.001, 0.05, 0.1, 0.3, 1 / 3, 0.4, 0.5])
+@pytest.mark.parametrize("count", [2, 7, 41, 2000])
+def test_what_is_held_out_and_what_is_learned_are_all_and_disjoint(
+    count: int, share: float
+) -> None:
     texts = [str(i) for i in range(count)]
-    judged, learned = (list(Share(texts, 20, judged)) for judged in (True, False))
+    judged, learned = (list(Share(texts, share, judged)) for judged in (True, False))
     assert sorted(judged + learned) == sorted(texts)
-    assert len(judged) == 1 + (count - 2) // 20
+    assert abs(len(judged) - share * count) <= 1 and judged[0] == "1"
+    assert share != 0.05 or judged == texts[1::20]
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_options_may_be_numbers_of_numpy() -> None:
 def test_a_transformer_assembled_by_hand_translates_once_it_has_a_config() -> None:
     built = make_model()
     by_hand = Transformer(*built.children())
-    sources = random_sources(3)
+    sources = random_sources(built, 3)
     with pytest.raises(
         UserError, match=r"assembled by hand and has no config; .* set model\.config"
     ):

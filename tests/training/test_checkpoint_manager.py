@@ -231,7 +231,7 @@ def test_best_and_last_are_model_directories_with_a_card(session: Session) -> No
 @pytest.mark.parametrize(
     ("spec", "shown"),
     [
-        ("C:/Users/me/train.tsv", "train.tsv"),
+        ("C:/me/train.tsv", "train.tsv"),
         ("C:/me/a.en,C:/me/a.fr + D:/b.tmx", "a.en, a.fr + b.tmx"),
         ("grammar:train:2000", "grammar:train:2000"),
     ],

@@ -138,7 +138,7 @@ def test_layout_is_no_part_of_a_sentence(text: str, expected: list[str]) -> None
 
 def test_the_page_says_which_lines_of_yaml_keep_their_keys() -> None:
     page = (Path(__file__).parents[2] / "docs/your_own_translator.md").read_text("utf-8")
-    kept, lost = 'title: "The cat"', "title: The cat"
+    kept, lost = 'pet: "The cat"', "pet: The cat"
     assert (sentences(kept), sentences(lost)) == (["The cat"], [lost])
     assert f"write `{kept}`, not `{lost}`" in page
 
