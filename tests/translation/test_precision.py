@@ -28,7 +28,7 @@ def test_in_bfloat16_nearly_all_translations_are_the_same(monkeypatch: pytest.Mo
 
 
 def test_auto_is_said_in_the_log(model_directory: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="clearhead.decoding"):
+    with caplog.at_level(logging.INFO, logger="clearhead"):
         Translator.from_pretrained(model_directory, precision="auto")
         Translator.from_pretrained(model_directory, precision="auto", engine="readable")
     native, readable = caplog.messages
