@@ -16,7 +16,9 @@ def test_the_console_says_what_was_logged_letter_by_letter(
     assert capsys.readouterr().err == text + "\n"
 
 
-def test_training_goes_on_when_nobody_reads_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_goes_on_after_a_broken_pipe_at_standard_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Closed(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError

@@ -92,7 +92,7 @@ def interrupt_within(session: Session, step: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(session.trainer.optimizer, "accumulate", pressed)
 
 
-def test_a_stop_is_noticed_when_nobody_reads_standard_error(
+def test_a_stop_is_noticed_after_a_broken_pipe_at_standard_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Ctrl-C on `clearhead train … 2>&1 | tee log` ends tee as well."""

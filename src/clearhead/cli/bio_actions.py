@@ -189,7 +189,7 @@ def embed(what: tuple[Path, str, str, str], output: Path | None) -> None:
     ending, width = output.suffix.lower() if output else ".tsv", predictor.config.d_model
     if ending == ".csv":
         rows = ([e.named.name, *(f"{x:.9g}" for x in e.vectors.tolist())] for e in found)
-        pour_table(chain([["id", *map(str, range(width))]], begun(rows)), output)
+        pour_table(headed(["id", *map(str, range(width))], rows), output)
         return
     write = write_npz if ending == ".npz" else write_tsv
     save(output, lambda sink: write(found, sink, width))
@@ -256,7 +256,7 @@ def train(
         except KeyboardInterrupt as stopped:
             command = ["clearhead", "bio", *verb.split(), "--resume", "--run-dir", str(run_dir)]
             print(f"stopped; continue with: {shell_command(*command)}", file=sys.stderr)
-            for number in stopped.args:
-                raise SystemExit(128 + number) from None
+            if stopped.args:  # the number of the signal
+                raise SystemExit(128 + stopped.args[0]) from None
             raise
     print(f"the model is in {shell_command(best)}")

@@ -120,8 +120,8 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
             if (root / "config.yaml").exists():
                 command = shell_command("clearhead", "train", "--resume", "--run-dir", root)
                 print(f"stopped; to continue: {command}", file=sys.stderr)
-            for number in stopped.args:
-                raise SystemExit(128 + number) from None
+            if stopped.args:  # the number of the signal
+                raise SystemExit(128 + stopped.args[0]) from None
             raise
     best = shell_command(began.run.best)
     print(f"the model is in {best}: {began.task.description.command} {best}")

@@ -31,11 +31,10 @@ class CheapDropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Set some elements to 0 and scale the others so that the mean stays; training only."""
-        if not self.training or self.threshold == 0:
+        threshold = self.threshold if self.training else 0
+        if threshold == 0:
             return x
-        if self.threshold == 256:
-            return x * 0
-        return x * keep_mask(x, self.threshold)
+        return x * keep_mask(x, threshold) if threshold < 256 else x * 0
 
     def extra_repr(self) -> str:
         """The rate, for `print`."""

@@ -43,14 +43,14 @@ class SentenceSettings:
     limit: int | None = None
 
     @classmethod
-    def of(cls, directory: Path) -> "SentenceSettings":
-        """From its files; elsewhere the mean without normalization.
+    def of(cls, directory: Path, pooling: Pooling | None = None) -> "SentenceSettings":
+        """From its files; without them the mean. Another pooling is not normalized.
 
         Raises:
             UserError: the directory requires a module or pooling that is not supported.
         """
-        if not (directory / MODULES).is_file():
-            return cls()
+        if pooling or not (directory / MODULES).is_file():
+            return cls(pooling or "mean", limit=_limit(directory))
         found = {"pooling": "mean", "normalize": False}
         for module in _modules(directory / MODULES):
             kind = str(module.get("type")).rsplit(".", 1)[-1]
@@ -158,12 +158,9 @@ class Embedder:
             UserError: as `TextModel.from_pretrained`, or the pooling is unknown.
         """
         directory = directory_of(model)
-        own = (
-            SentenceSettings(pooling, limit=_limit(directory))
-            if pooling
-            else SentenceSettings.of(directory)
-        )
-        settings = replace(own, normalize=own.normalize if normalize is None else normalize)
+        settings = SentenceSettings.of(directory, pooling)
+        if normalize is not None:
+            settings = replace(settings, normalize=normalize)
         return cls(
             TextModel.from_pretrained(directory, device, threads, precision, engine),
             settings,
