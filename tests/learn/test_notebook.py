@@ -13,6 +13,7 @@ from clearhead.learn import check
 from clearhead.learn.manifest import course
 from clearhead.learn.notebook import heat_cell
 from clearhead.learn.notebooks.problem_sets import open_text
+from clearhead.learn.observe import known_record
 from clearhead.learn.texts import solution
 
 
@@ -150,6 +151,29 @@ def test_a_check_leaves_the_default_dtype_as_it_is() -> None:
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(before)
+
+
+def test_the_settings_of_a_notebook_do_not_change_a_report() -> None:
+    torch.set_default_device("meta")  # on a GPU it would be "cuda"
+    try:
+        with torch.no_grad():
+            result = check(FeedForwardBlock)
+    finally:
+        torch.set_default_device(None)
+    assert result.report == check(FeedForwardBlock).report
+
+
+def test_a_check_shows_no_warning_of_a_known_mistake(recwarn: pytest.WarningsRecorder) -> None:
+    def attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any) -> Any:
+        return query @ key.transpose(-2, -1) @ value, mask
+
+    known_record.cache_clear()  # a mistake of an earlier test has been run already
+    torch.set_warn_always(True)
+    try:
+        assert not check(attention, "write-attention").passed
+    finally:
+        torch.set_warn_always(False)
+    assert not recwarn.list
 
 
 def test_an_object_that_no_exercise_asks_for_is_refused() -> None:

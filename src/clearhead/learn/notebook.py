@@ -16,6 +16,8 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import torch
+
 from clearhead.errors import UserError
 from clearhead.learn.answer import completed, run_names
 from clearhead.learn.grading import grade
@@ -79,16 +81,24 @@ def check(answer: type | Callable[..., Any] | str = "", exercise: str | None = N
     elif reason := _not_run(found, names, isinstance(answer, str)):
         report, after = Report(found.name, error=reason), ""
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            whole, given = completed(names, found), found.kind != "write"
-            result = run_names(whole, found.subject, given=given)
-        report = grade(found.name, found.subject, json.loads(json.dumps(result)))
+        report = _graded(found, names)
         if found.kind == "bug" and _unedited(found, names):
             report = replace(report, mistakes=())  # the name of the mistake would be the answer
         after = found.key_idea
     title = f"{course().number(found)} {found.title}"
     return Checked(title, report, after if report.passed else "")
+
+
+def _graded(exercise: Exercise, names: dict[str, Any]) -> Report:
+    """The report on what the notebook defines, whatever its own settings of PyTorch are.
+
+    Known mistakes run here too, and their warnings would say what they are.
+    """
+    with warnings.catch_warnings(), torch.enable_grad(), torch.device("cpu"):
+        warnings.simplefilter("ignore")
+        whole, given = completed(names, exercise), exercise.kind != "write"
+        result = run_names(whole, exercise.subject, given=given)
+        return grade(exercise.name, exercise.subject, json.loads(json.dumps(result)))
 
 
 def _last_run() -> str:
