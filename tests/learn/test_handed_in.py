@@ -133,6 +133,11 @@ def test_a_body_that_is_still_the_stub_is_not_done() -> None:
     assert list(handed_in([text, 'check("write-attention")']).values()) == [""]
 
 
+def test_a_cell_may_check_several_exercises() -> None:
+    masks, both = solution("masks"), 'check("scale")\ncheck("padding-mask")'
+    assert texts_of(SCALE, masks, both) == {"scale": SCALE, "padding-mask": masks}
+
+
 MASK = "def padding_mask(ids, pad_id):\n    return helper(ids, pad_id)\n"
 USED_IN_A_CLASS = """
 class Masks:

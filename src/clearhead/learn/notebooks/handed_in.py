@@ -33,7 +33,7 @@ def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
     """The text of each answer in the code cells of a notebook; empty where it is not done.
 
     The last cell before `check("name")` that defines what the exercise asks for is the answer,
-    below the definitions of other cells that it uses.
+    below the definitions of other cells that it uses. One cell may check several exercises.
     """
     known = {key: e for e in course().exercises for key in (e.name, course().number(e))}
     found: dict[Exercise, str] = {}
@@ -41,8 +41,10 @@ def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
     own: list[str] = []  # the cells since the last check
     for text in cells:
         own.append(MAGIC.sub(r"\1pass", text))
-        for exercise in [known[name] for name in CHECK.findall(text) if name in known]:
+        checked = [known[name] for name in CHECK.findall(text) if name in known]
+        for exercise in checked:
             found[exercise] = _answer(exercise, earlier, own) or found.get(exercise, "")
+        if checked:
             earlier, own = _bindings(own, earlier), []
     return found
 
