@@ -176,6 +176,19 @@ def test_a_check_shows_no_warning_of_a_known_mistake(recwarn: pytest.WarningsRec
     assert not recwarn.list
 
 
+def test_one_interrupt_ends_a_check() -> None:
+    def shift_right(labels: torch.Tensor, bos_id: int) -> torch.Tensor:
+        raise KeyboardInterrupt  # the learner ends an endless loop
+
+    torch.set_default_dtype(torch.float64)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            check(shift_right)
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_an_object_that_no_exercise_asks_for_is_refused() -> None:
     with pytest.raises(UserError, match="no exercise asks for Tensor"):
         check(torch.Tensor)

@@ -162,18 +162,20 @@ def run_names(
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
-    while order < ways:
-        before_order()
-        records = []
-        for sizes in probe_of(subject_name).cases:
-            run = Run(names, names_of(subject_name), sizes, order=order, given=given)
-            try:
-                records.append(observe(run, subject_name, FILENAME))
-            except (SystemExit, KeyboardInterrupt) as error:
-                records.append(failure(error, FILENAME, run))
-            adapted |= run.adapted
-            ways = max(ways, run.ways)
-        orders.append(records)
-        order += 1
-    torch.set_default_dtype(before)  # in a notebook it is the learner's
+    try:
+        while order < ways:
+            before_order()
+            records = []
+            for sizes in probe_of(subject_name).cases:
+                run = Run(names, names_of(subject_name), sizes, order=order, given=given)
+                try:
+                    records.append(observe(run, subject_name, FILENAME))
+                except SystemExit as error:
+                    records.append(failure(error, FILENAME, run))
+                adapted |= run.adapted
+                ways = max(ways, run.ways)
+            orders.append(records)
+            order += 1
+    finally:
+        torch.set_default_dtype(before)  # in a notebook it is the learner's
     return {"orders": orders, "adapted": sorted(adapted)}
