@@ -1,5 +1,6 @@
 """In a notebook the exercise is found by the object, and the result is a card."""
 
+import linecache
 import sys
 from typing import Any
 
@@ -187,6 +188,18 @@ def test_one_interrupt_ends_a_check() -> None:
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_an_error_is_reported_with_its_line_of_the_cell() -> None:
+    cell, name = (
+        "def shift_right(labels, bos_id):\n    return labels.rol(1)",
+        "/tmp/ipykernel_1/2.py",
+    )
+    names: dict[str, Any] = {}
+    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    exec(compile(cell, name, "exec"), names)
+    message = "line 2: AttributeError: 'Tensor' object has no attribute 'rol'; did you mean roll?"
+    assert message in repr(check(names["shift_right"]))
 
 
 def test_an_object_that_no_exercise_asks_for_is_refused() -> None:

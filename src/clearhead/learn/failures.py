@@ -4,7 +4,6 @@ import ast
 import contextlib
 import inspect
 import io
-import linecache
 import re
 import tokenize
 import traceback
@@ -21,6 +20,7 @@ from clearhead.learn.sandbox import Refused
 from clearhead.learn.source import BLANK
 
 BINDING = re.compile(r"^([\w.]+)\(\) (?:takes|missing|got an unexpected|got multiple)")
+CELL = re.compile(r"ipykernel|^<ipython")  # of a notebook
 Names = Mapping[str, Any]
 
 
@@ -68,7 +68,7 @@ def failure(error: BaseException, filename: str, run: Run | None = None) -> Reco
     """The record of an exception: message, type, line of the answer."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return _syntax_error(error)
-    line = _line(error, filename)
+    line = _frame(error, filename).lineno or 0
     kind = "RuntimeError" if _of_torch(error) else type(error).__name__
     record = {"type": kind, "line": line, "raw": str(error)[:300]}
     return {**record, "error": _message(error, filename, run)}
@@ -96,7 +96,7 @@ def _message(error: BaseException, filename: str, run: Run | None) -> str:
 def _hint(error: BaseException, filename: str) -> str:
     """What is missing or misspelt, where the message of Python alone does not say it."""
     if isinstance(error, AttributeError):
-        written = linecache.getline(filename, _line(error, filename))
+        written = _frame(error, filename).line or ""
         close = get_close_matches(error.name or "", dir(error.obj), 1)
         return f"; did you mean {close[0]}?" if close and str(error.name) in written else ""
     if not isinstance(error, NameError | EOFError | OSError):
@@ -114,9 +114,11 @@ def _of_torch(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) and any(w in str(error) for w in words)
 
 
-def _line(error: BaseException, filename: str) -> int:
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((f.lineno or 0 for f in reversed(frames) if f.filename == filename), 0)
+def _frame(error: BaseException, filename: str) -> traceback.FrameSummary:
+    """The last frame of the answer, in its file or in a notebook's cell; else an empty one."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    own = (f for f in frames if f.filename == filename or CELL.search(f.filename))
+    return next(own, traceback.FrameSummary("", 0, ""))
 
 
 def _signature(words: str, run: Run) -> str:
