@@ -21,6 +21,7 @@ import sys
 if "google.colab" in sys.modules:
     %pip install -q "clearhead[{extras}]"\
 """
+WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -53,6 +54,8 @@ def executed(source: Path) -> nbformat.NotebookNode:
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = number + 1
+            # Without its kernel a widget shows an error instead of the HTML beside it.
+            output.get("data", {}).pop(WIDGET, None)
     notebook.metadata = METADATA
     return notebook
 
