@@ -17,6 +17,7 @@ from clearhead.explain.tracer.text import draw
 from clearhead.models import Transformer, TransformerConfig
 from tests.explain.tracer import broken
 from tests.explain.tracer.test_tracing import batch, model
+from tests.explain.view.browser import chromium
 
 VOID = {"meta", "br", "link", "img", "input"}
 
@@ -205,3 +206,12 @@ def test_a_tied_matrix_is_counted_once_and_named_where_it_is_used_again() -> Non
     assert {row.tied for row in rows} == {"src_embed.embedding.weight"}
     assert sum(row.parameters for row in tied.root.children) == tied.root.parameters
     assert ">tied<" in tied.to_html() and "31 + tied" in str(tied)
+
+
+def test_in_a_notebook_a_trace_has_the_theme_of_the_page(mistaken: Trace) -> None:
+    scheme = "getComputedStyle(document.querySelector('.ch-trace')).colorScheme"
+    with chromium() as browser:
+        page = browser.new_page(color_scheme="dark")
+        for place, expected in (('data-jp-theme-light="true"', "light"), ("", "light dark")):
+            page.set_content(f"<body {place}>{mistaken._repr_html_()}</body>")
+            assert page.evaluate(scheme) == expected
