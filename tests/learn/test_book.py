@@ -62,6 +62,12 @@ def test_every_lesson_and_problem_set_is_a_page(site: dict[Path, Page]) -> None:
     assert len([name for name in names if name.startswith("part_")]) == 5
 
 
+def test_every_problem_set_can_be_downloaded(site: dict[Path, Page]) -> None:
+    links = next(page.links for path, page in site.items() if path.name == "index.html")
+    sets = {path.name for path in (ROOT / "book" / "problem_sets").glob("*.ipynb")}
+    assert {Path(link).name for link in links} >= sets
+
+
 def test_every_local_link_leads_to_a_page_and_an_anchor(site: dict[Path, Page]) -> None:
     broken = []
     for path, page in site.items():
