@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,11 +191,9 @@ def test_one_interrupt_ends_a_check() -> None:
         torch.set_default_dtype(torch.float32)
 
 
-def test_an_error_is_reported_with_its_line_of_the_cell() -> None:
-    cell, name = (
-        "def shift_right(labels, bos_id):\n    return labels.rol(1)",
-        "/tmp/ipykernel_1/2.py",
-    )
+def test_an_error_is_reported_with_its_line_of_the_cell(tmp_path: Path) -> None:
+    cell = "def shift_right(labels, bos_id):\n    return labels.rol(1)"
+    name = str(tmp_path / "ipykernel_1" / "2.py")  # as ipykernel names a cell
     names: dict[str, Any] = {}
     linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
     exec(compile(cell, name, "exec"), names)
