@@ -166,6 +166,39 @@ def test_warnings_go_to_standard_error_and_quiet_keeps_them_away(
     assert capfd.readouterr().err == ""
 
 
+HEAD, TAIL = (
+    "The committee has decided that all of the",
+    "members of the committee are to come to a",
+)
+BROKEN = [HEAD, *[TAIL] * 4]
+
+
+def test_the_lines_of_a_paragraph_are_joined_if_asked_and_texts_stay_apart(clearhead: Run) -> None:
+    code, out, err = clearhead("--join-lines", stdin="\n".join([*BROKEN, "", "Go."]).encode())
+    assert (code, out, err) == (0, expected(" ".join(BROKEN), "", "Go."), "")
+    code, out, _ = clearhead("--join-lines", "so\nlong", "and on")
+    assert (code, out) == (0, expected("so long", "and on"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "warned"),
+    [
+        (BROKEN, True),
+        ([line.lower() for line in BROKEN], False),
+        ([*BROKEN[1:], "The end."], False),
+    ],
+)
+def test_lines_that_end_within_sentences_are_warned_of(
+    lines: list[str], warned: bool, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter.txt").write_text("\n".join(lines), encoding="utf-8")
+    command = ["translate", "--model", str(model), *FAST[:-1], "-i", str(tmp_path / "letter.txt")]
+    assert run(command) == 0
+    assert ("--join-lines joins" in capsys.readouterr().err) == warned
+    assert run([*command, "--join-lines"]) == 0
+    assert "--join-lines" not in capsys.readouterr().err
+
+
 def test_the_advised_option_for_a_file_with_a_space_works(clearhead: Run, tmp_path: Path) -> None:
     path = tmp_path / "my letter.txt"
     path.write_text("Hi\n", encoding="utf-8")

@@ -117,10 +117,10 @@ def figures() -> dict[str, Figure]:
     length, function = longest_function()
     first = [path for path in sizes if path.relative_to(SOURCE).parts[0] not in LATER]
     return {
-        "files": Figure(len(sizes), 1, 364, ""),
+        "files": Figure(len(sizes), 1, 365, ""),
         "files without the course and biology": Figure(len(first), 1, 312, "at most 320"),
-        "lines": Figure(total, 1, 55_270, ""),
-        "lines without them": Figure(sum(sizes[p] for p in first), 1, 46_887, "at most 33,000"),
+        "lines": Figure(total, 1, 55_415, ""),
+        "lines without them": Figure(sum(sizes[p] for p in first), 1, 47_032, "at most 33,000"),
         "lines of decoding and fast": Figure(
             lines_of("decoding", "fast"), 1, 2_400, "at most 2,400"
         ),

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 # --with: the parameters that it supports, and what it always uses.
 WITH_BLOCKS = {
     "text", "input", "output", "model", "beam_size", "length_penalty", "batch_tokens",
-    "no_repeat_ngram", "max_length", "with_blocks", "quiet",
+    "no_repeat_ngram", "max_length", "join_lines", "with_blocks", "quiet",
 }  # fmt: skip
 ALWAYS = {"device": "cpu", "engine": "readable", "check_copies": False}
 HINT = "Type a sentence and press Enter to translate it; press Ctrl-D to quit."
@@ -69,6 +69,13 @@ MaxLength = Annotated[
     typer.Option(help="Maximum length in tokens.", show_default="twice the source length, plus 20"),
 ]
 Split = Annotated[bool, typer.Option(help="Translate a line sentence by sentence.")]
+JoinLines = Annotated[
+    bool,
+    typer.Option(
+        "--join-lines",
+        help="Join the lines of each paragraph first, where a text was broken at a width.",
+    ),
+]
 LongInput = Annotated[
     Literal["split", "refuse"],
     typer.Option(help="Split a sentence longer than the model's maximum, or stop with an error."),
@@ -101,6 +108,7 @@ def translate(
     batch_tokens: options.BatchTokens = 8192,
     no_repeat_ngram: NoRepeat = 0,
     max_length: MaxLength = None,
+    join_lines: JoinLines = False,
     split: Split = True,
     long_input: LongInput = "split",
     device: options.Device = "auto",
@@ -118,7 +126,7 @@ def translate(
         raise UserError(f"--alignment-layer {alignment_layer} needs --alignments; give both")
     if with_blocks:
         _check_with(context)
-    from clearhead.translation import DecodingOptions, Translator
+    from clearhead.translation import DecodingOptions, Translator, documents
     from clearhead.translation.lines import Shown, Writer, windows
 
     search = DecodingOptions(
@@ -130,9 +138,15 @@ def translate(
         batch_tokens=batch_tokens,
         scores=scores or format != "text",
     )
+    chunks: Iterable[list[str]] = text_chunks(text, input, HINT)
+    if join_lines:  # each TEXT is a document of its own
+        single = map(documents.join_lines, text or ())
+        chunks = [list(single)] if text else documents.join_chunks(chunks)
+    elif not text:
+        chunks = _with_advice(chunks)
     with warnings_on_stderr(quiet):
         if with_blocks:
-            pour(_with_blocks(with_blocks, text_chunks(text, input, HINT), model, search), output)
+            pour(_with_blocks(with_blocks, chunks, model, search), output)
             return
         translator = Translator.from_pretrained(
             model,
@@ -148,7 +162,20 @@ def translate(
             translator.check_copies = check_copies
         shown = Shown(scores, alignments, mark_doubt)
         write = Writer(translator, search, format, shown, alignment_layer)
-        pour(map(write, windows(text_chunks(text, input, HINT))), output)
+        pour(map(write, windows(chunks)), output)
+
+
+def _with_advice(chunks: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The same; where the first lines end within sentences, a warning names --join-lines."""
+    from clearhead.translation.documents import ends_within_sentences
+
+    for number, lines in enumerate(chunks):
+        if number == 0 and ends_within_sentences(lines):
+            logger.warning(
+                "lines end within sentences, and each line is translated by itself; "
+                "--join-lines joins the lines of each paragraph"
+            )
+        yield lines
 
 
 def _check_with(context: typer.Context) -> None:

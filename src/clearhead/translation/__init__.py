@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.decoding.engine import DecodingOptions
     from clearhead.pipelines.factory import pipeline
     from clearhead.pipelines.translation import TranslationPipeline
+    from clearhead.translation.documents import join_lines
     from clearhead.translation.result import Translation
     from clearhead.translation.translator import Translator
 
@@ -16,6 +17,7 @@ __all__ = [
     "Translation",
     "TranslationPipeline",
     "Translator",
+    "join_lines",
     "pipeline",
 ]
 
@@ -25,6 +27,7 @@ __getattr__ = attributes_of(
         "clearhead.decoding.engine": ["DecodingOptions"],
         "clearhead.pipelines.factory": ["pipeline"],
         "clearhead.pipelines.translation": ["TranslationPipeline"],
+        "clearhead.translation.documents": ["join_lines"],
         "clearhead.translation.result": ["Translation"],
         "clearhead.translation.translator": ["Translator"],
     },

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 Span = tuple[int, int]  # start and end in a text
 
 _LINE = re.compile("[^\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
-_TITLED = "(?:title|subtitle|description|summary|excerpt):"  # of front matter
+TITLED = "(?:title|subtitle|description|summary|excerpt):"  # of front matter
 # Before a sentence: - * + • – >> ## 1. 2) (3) a) b. iv. 1.2. 1.2.3 [x] ( ) // --
 _MARK = re.compile(
     r"(?:\s*(?:[-*+•◦▪‣·–—→☐☑☒✓✔]|>+|\( ?\)|--|//+|/\*+|#{1,6}|\[[ xX]?\]|\(?[A-Za-z]\)"
     r"|(?:[a-z]|[ivx]+)\.|[ivx]+\)"
     r"|\.\. [\w-]+::|:[a-z][\w +-]{0,40}:|={1,6}|\#\+\w+:"  # .. note:: :param x: == #+TITLE:
-    rf"|\\item(?:\[[^\[\]]*\])?|{_TITLED}"
+    rf"|\\item(?:\[[^\[\]]*\])?|{TITLED}"
     r"|\(?(?:\d{1,3}\.)*\d{1,3}[.)]|(?:\d{1,3}\.|(?<=\# ))\d{1,3}(?:\.\d{1,3})+(?=\s+[A-Z]))"
     r"(?=\s))*\s*"
 )
@@ -60,26 +60,6 @@ _COMMAND = (
 _LAYOUT = (
     rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
     rf"|^[ \t]*(?:{_COMMAND}[ \t]*)+(?:%.*)?$|\\\\(?=[ \t\[]|$)(?:\[[\w.]+\])?"
-)
-# Blocks of code, and how each ends.
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}|~{3,})[^`\n]*")
-_TILDES = re.compile(r"\s*~{4,}\s*")
-_HTML = re.compile(  # also behind other tags: <div class="highlight"><pre>
-    r"(?:\s|</?[a-z][^<>]*>)*<(?:(?P<tag>pre|script|style)\b[^<>]*>|!--)", re.IGNORECASE
-)
-_LATEX = re.compile(
-    r"\s*\\begin\{(?P<name>(?:verbatim|lstlisting|minted|comment|tikzpicture|algorithmic"
-    r"|displaymath|equation|align|gather|multline|eqnarray)\*?)\}"
-)
-_DISPLAY = re.compile(r"\s*(?:\$\$|(?P<bracket>\\\[))\s*")
-# Front matter: key: value, items and comments between --- and ---; some values are language.
-_END_OF_MATTER = re.compile(r"^(?:---|\+\+\+)\s*$|^(?![a-z][\w.-]*\s*[:=]|\s+\S|[\]}#-])")
-_ORG = re.compile(r"\s*#\+begin_(?P<name>src|example|export|comment)\b", re.IGNORECASE)
-_ASCIIDOC = re.compile(r"-{4,}|\.{4,}|={4,}")  # below [source,python]
-# reStructuredText: what is indented below these is code.
-_DIRECTIVE = re.compile(
-    r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal|literalinclude|math|raw|toctree"
-    r"|doctest|testcode|image|include)::"
 )
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
 # Attributes without a value.
@@ -138,79 +118,8 @@ MARKUP = re.compile(
 _MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|<!--|#\+|::|{_INVISIBLE}")
 # Three spaces or more between columns, the dots of a table of contents, :: above code.
 _GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}|(?<=\w)::(?=\s*$)"
+COLUMNS = re.compile(rf"\t|{_GAP}|[ ]\|[ ]")
 _BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I | re.M)
-
-
-class CodeBlocks:
-    """Called with one line after the other: whether it belongs to a block of code or a comment.
-
-    Fences of Markdown, <pre> and comments of HTML, listings and formulas of LaTeX, blocks of Org
-    and AsciiDoc (all with their first and last line), what reStructuredText indents below a
-    directive or a paragraph that ends in `::`, and the front matter of Markdown but its title.
-    """
-
-    def __init__(self) -> None:
-        self._end: re.Pattern[str] | None = None
-        self._indented = -1  # code has more spaces than this
-        self._before: str | None = None
-
-    def __call__(self, line: str) -> bool:
-        """Whether the line is to be copied."""
-        before, self._before = self._before, line
-        if before is None and line.rstrip() in ("---", "+++"):
-            self._end = _END_OF_MATTER
-            return True
-        width = len(line) - len(line.lstrip())
-        if self._end is None and self._indented >= 0:
-            if width > self._indented or not line.strip():
-                return True
-            self._indented = -1
-        if self._end is not None:
-            titled = self._end is _END_OF_MATTER and re.match(_TITLED, line)
-            if found := self._end.search(line):
-                self._end = self._begun("", line[found.end() :])
-            return not titled and (found is None or found[0] != "")
-        self._end = self._begun((before or "").strip(), line)
-        directive = _DIRECTIVE.match(line)
-        if directive or (self._end is None and line.rstrip().endswith("::")):
-            self._indented = width
-        return bool(self._end or directive or _LATEX.match(line))
-
-    @staticmethod
-    def _begun(before: str, line: str) -> re.Pattern[str] | None:
-        """The end of the block that begins in this line, if it does not end there."""
-        heading = _TILDES.fullmatch(line) and 0 < len(before) <= len(line.strip())
-        if (fence := _FENCE.fullmatch(line)) and not heading:
-            return re.compile(rf"^[ \t>]*{fence['fence']}[`~]*[ \t>]*$")
-        if before.startswith(("[source", "[listing")) and _ASCIIDOC.fullmatch(line.strip()):
-            return re.compile(rf"^\s*{re.escape(line.strip())}\s*$")
-        if block := _LATEX.match(line):
-            end = re.escape(rf"\end{{{block['name']}}}")
-        elif block := _DISPLAY.fullmatch(line):
-            end = r"\\\]" if block["bracket"] else r"\$\$"
-        elif block := _ORG.match(line):
-            end = rf"#\+end_{block['name']}"
-        elif block := _HTML.match(line):
-            end = f"</{block['tag']}>" if block["tag"] else "-->"
-        else:
-            return None
-        closes = re.compile(end, re.IGNORECASE)
-        return None if closes.search(line, block.end()) else closes
-
-
-def code_blocks(text: str) -> list[Span]:
-    """The blocks of code of a text, each without the end of its last line."""
-    is_code, spans, start = CodeBlocks(), list[Span](), 0
-    within = False
-    for line in text.split("\n"):
-        end = start + len(line)
-        before, within = within, is_code(line)
-        if within and before and line.strip():
-            spans[-1] = spans[-1][0], end
-        elif within and not before:
-            spans.append((start, end))
-        start = end + 1
-    return spans
 
 
 def may_have_markup(text: str) -> bool:
@@ -223,7 +132,7 @@ def language(text: str) -> Iterator[Span]:
     for line in _LINE.finditer(text):
         if _DEFINITION.fullmatch(line[0]):
             continue
-        if (cells := _cells(line[0])) is not None:
+        if (cells := cells_of(line[0])) is not None:
             for start, end in cells:
                 yield from _split(_QUOTE, text, line.start() + start, line.start() + end)
             continue
@@ -235,7 +144,7 @@ def language(text: str) -> Iterator[Span]:
                 yield start, end
 
 
-def _cells(line: str) -> list[Span] | None:
+def cells_of(line: str) -> list[Span] | None:
     """The values of a line of data, without their quotation marks; None if it is language."""
     found = list(_VALUE.finditer(line)) if '"' in line and _DATA.fullmatch(line) else []
     # Strings alone are quotations, or cells.
@@ -261,7 +170,7 @@ def quoted_cells(text: str, spans: list[Span], written: list[str]) -> list[str]:
         separator = (left + right).strip()[:1]
         if separator and separator in "".join(written[first : n + 1]):
             line = text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0]
-            if _cells(line) is not None:
+            if cells_of(line) is not None:
                 quoted[first] = f'"{quoted[first]}'
                 quoted[n] += '"'
     return quoted

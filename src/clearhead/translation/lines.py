@@ -13,7 +13,7 @@ from typing import IO, cast
 from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
 from clearhead.decoding.engine import DecodingOptions
 from clearhead.errors import UserError
-from clearhead.translation.layout import CodeBlocks
+from clearhead.translation.documents import CodeBlocks
 from clearhead.translation.result import BLANK, Translation, alignment_layer_of
 from clearhead.translation.translator import Translator
 

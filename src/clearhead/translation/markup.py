@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, count
-from operator import itemgetter
 from typing import NamedTuple
 
 from clearhead.text import BothLanguages
 from clearhead.text.word_labels import Weights, aligned, edges, overlapping, unit_weights, units
-from clearhead.translation.layout import MARKUP, Span, code_blocks, may_have_markup
+from clearhead.translation.documents import code_blocks
+from clearhead.translation.layout import MARKUP, Span, may_have_markup
 from clearhead.translation.result import Piece
 from clearhead.translation.sources import Source
 
@@ -203,7 +203,7 @@ def place(source: Marked, target: str, weights: Weights) -> Marked:
     positions = accumulate((mark.start for mark in ordered), max)
     marks = [m._replace(start=at, end=at) for m, at in zip(ordered, positions, strict=True)]
     marks += [mark for own in copies.values() for mark in own]
-    return Marked(target, sorted(marks, key=itemgetter(0, 1)))
+    return Marked(target, sorted(marks, key=lambda mark: mark[:2]))
 
 
 def _tag(key: Key, characters: Sequence[int], mark: Mark) -> tuple[Key, Mark]:
