@@ -185,7 +185,7 @@ def test_the_lines_of_a_paragraph_are_joined_if_asked_and_texts_stay_apart(clear
     [
         (BROKEN, True),
         ([line.lower() for line in BROKEN], False),
-        ([*BROKEN[1:], "The end."], False),
+        ([f"{line}." for line in BROKEN], False),
     ],
 )
 def test_lines_that_end_within_sentences_are_warned_of(
@@ -197,6 +197,8 @@ def test_lines_that_end_within_sentences_are_warned_of(
     assert ("--join-lines joins" in capsys.readouterr().err) == warned
     assert run([*command, "--join-lines"]) == 0
     assert "--join-lines" not in capsys.readouterr().err
+    assert run([*command[:-2], "\n".join(lines)]) == 0
+    assert ("--join-lines joins" in capsys.readouterr().err) == warned
 
 
 def test_the_advised_option_for_a_file_with_a_space_works(clearhead: Run, tmp_path: Path) -> None:

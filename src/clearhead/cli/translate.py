@@ -142,7 +142,7 @@ def translate(
     if join_lines:  # each TEXT is a document of its own
         single = map(documents.join_lines, text or ())
         chunks = [list(single)] if text else documents.join_chunks(chunks)
-    elif not text:
+    else:
         chunks = _with_advice(chunks)
     with warnings_on_stderr(quiet):
         if with_blocks:
@@ -170,7 +170,7 @@ def _with_advice(chunks: Iterable[list[str]]) -> Iterator[list[str]]:
     from clearhead.translation.documents import ends_within_sentences
 
     for number, lines in enumerate(chunks):
-        if number == 0 and ends_within_sentences(lines):
+        if number == 0 and ends_within_sentences("\n".join(lines).split("\n")):
             logger.warning(
                 "lines end within sentences, and each line is translated by itself; "
                 "--join-lines joins the lines of each paragraph"
