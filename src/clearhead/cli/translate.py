@@ -140,8 +140,7 @@ def translate(
     )
     chunks: Iterable[list[str]] = text_chunks(text, input, HINT)
     if join_lines:  # each TEXT is a document of its own
-        single = map(documents.join_lines, text or ())
-        chunks = [list(single)] if text else documents.join_chunks(chunks)
+        chunks = [[*map(documents.join_lines, text)]] if text else documents.join_chunks(chunks)
     else:
         chunks = _with_advice(chunks)
     with warnings_on_stderr(quiet):

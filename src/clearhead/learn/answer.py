@@ -159,23 +159,19 @@ def run_names(
     given: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """The records of every order of weights, and the biases that the answer does not have."""
-    before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # whatever the answer set
     orders, adapted, order, ways = [], set(), 0, 1
-    try:
-        while order < ways:
-            before_order()
-            records = []
-            for sizes in probe_of(subject_name).cases:
-                run = Run(names, names_of(subject_name), sizes, order=order, given=given)
-                try:
-                    records.append(observe(run, subject_name, FILENAME))
-                except SystemExit as error:
-                    records.append(failure(error, FILENAME, run))
-                adapted |= run.adapted
-                ways = max(ways, run.ways)
-            orders.append(records)
-            order += 1
-    finally:
-        torch.set_default_dtype(before)  # in a notebook it is the learner's
+    while order < ways:
+        before_order()
+        records = []
+        for sizes in probe_of(subject_name).cases:
+            run = Run(names, names_of(subject_name), sizes, order=order, given=given)
+            try:
+                records.append(observe(run, subject_name, FILENAME))
+            except SystemExit as error:
+                records.append(failure(error, FILENAME, run))
+            adapted |= run.adapted
+            ways = max(ways, run.ways)
+        orders.append(records)
+        order += 1
     return {"orders": orders, "adapted": sorted(adapted)}

@@ -94,11 +94,15 @@ def _graded(exercise: Exercise, names: dict[str, Any]) -> Report:
 
     Known mistakes run here too, and their warnings would say what they are.
     """
+    dtype = torch.get_default_dtype()
     with warnings.catch_warnings(), torch.enable_grad(), torch.device("cpu"):
         warnings.simplefilter("ignore")
         whole, given = completed(names, exercise), exercise.kind != "write"
-        result = run_names(whole, exercise.subject, given=given)
-        return grade(exercise.name, exercise.subject, json.loads(json.dumps(result)))
+        try:
+            result = run_names(whole, exercise.subject, given=given)
+            return grade(exercise.name, exercise.subject, json.loads(json.dumps(result)))
+        finally:
+            torch.set_default_dtype(dtype)  # `run_names` sets it
 
 
 def _last_run() -> str:

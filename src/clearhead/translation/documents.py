@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from clearhead.translation.layout import (
     COLUMNS,
@@ -129,22 +130,19 @@ def join_lines(text: str) -> str:
 
 def join_chunks(chunks: Iterable[list[str]]) -> Iterator[list[str]]:
     """`join_lines` for lists of lines as they come; a paragraph may reach into the next list."""
-    is_code, paragraph = CodeBlocks(), list[str]()
+    is_code, paragraphs = CodeBlocks(), list[list[_Line]]()
     for lines in chunks:
-        complete: list[str] = []
-        for line in lines:
-            code = is_code(line)
-            if paragraph and (code or not _continues(paragraph, line)):
-                complete.append(_joined(paragraph))
-                paragraph = []
-            paragraph.append(line)
-            if code or not _may_go_on(line):
-                complete.append(_joined(paragraph))
-                paragraph = []
+        for line in (_Line.read(line, is_code(line)) for line in lines):
+            if paragraphs and line.continues(paragraphs[-1]):
+                paragraphs[-1].append(line)
+            else:
+                paragraphs.append([line])
+        complete = len(paragraphs) - (not paragraphs[-1][-1].ends if paragraphs else 0)
         if complete:
-            yield complete
-    if paragraph:
-        yield [_joined(paragraph)]
+            yield [*map(_joined, paragraphs[:complete])]
+        paragraphs = paragraphs[complete:]
+    if paragraphs:
+        yield [*map(_joined, paragraphs)]
 
 
 def ends_within_sentences(lines: list[str]) -> bool:
@@ -159,47 +157,40 @@ def ends_within_sentences(lines: list[str]) -> bool:
     return sum(map(bool, goes_on)) >= 3 and any(line[:1].isupper() for line in lines)
 
 
-def _may_go_on(line: str) -> bool:
-    """Whether the next line may continue this one, which is no code."""
-    _, text = _without_quotation(line)
-    return not _BREAK.search(line) and _is_running(text, -1)
+class _Line(NamedTuple):
+    """A line, and whether it can be joined to its neighbours."""
+
+    written: str
+    depth: int  # marks of a quotation
+    text: str  # behind them
+    begins: bool  # it continues no other line
+    ends: bool  # no other line continues it
+
+    @classmethod
+    def read(cls, line: str, code: bool) -> "_Line":
+        """Its parts lie between tags: `<p>` may stand before a paragraph, `</p>` behind it."""
+        marks = _QUOTED.match(line)
+        assert marks is not None  # which may be empty
+        depth, text = marks[0].count(">"), line[marks.end() :]
+        apart = _HEADING.match(text) or COLUMNS.search(text.strip()) or cells_of(text) is not None
+        parts = [] if code or apart else [text[start:end] for start, end in language(text)]
+        if not parts:
+            return cls(line, depth, text, begins=True, ends=True)
+        marked = after_mark(text, 0, len(text)) > len(text) - len(text.lstrip())
+        ends = is_layout(parts[-1]) or _BREAK.search(line) is not None
+        return cls(line, depth, text, marked or is_layout(parts[0]), ends)
+
+    def continues(self, paragraph: "list[_Line]") -> bool:
+        """Whether it belongs to a paragraph that ends in front of it."""
+        before = paragraph[-1]
+        joins = not self.begins and not before.ends and self.depth == before.depth
+        return joins and len(paragraph) < MOST_LINES
 
 
-def _continues(paragraph: list[str], line: str) -> bool:
-    """Whether the line, which is no code, belongs to the paragraph: no list mark of its own."""
-    (depth, _), (own_depth, text) = map(_without_quotation, (paragraph[-1], line))
-    indentation = len(text) - len(text.lstrip())
-    return (
-        depth == own_depth
-        and len(paragraph) < MOST_LINES
-        and after_mark(text, 0, len(text)) == indentation
-        and _is_running(text, 0)
-    )
-
-
-def _is_running(text: str, part: int) -> bool:
-    """Whether the line is no heading, table or data, and its first (0) or last (-1) part is text.
-
-    The parts lie between tags of elements: `<p>` may stand before a paragraph, `</p>` behind it.
-    """
-    if _HEADING.match(text) or COLUMNS.search(text.strip()) or cells_of(text) is not None:
-        return False
-    parts = [text[start:end] for start, end in language(text)]
-    return bool(parts) and not is_layout(parts[part])
-
-
-def _without_quotation(line: str) -> tuple[int, str]:
-    """How many `>` stand before the text, and the text."""
-    marks = _QUOTED.match(line)
-    assert marks is not None  # which may be empty
-    return marks[0].count(">"), line[marks.end() :]
-
-
-def _joined(lines: list[str]) -> str:
+def _joined(paragraph: list[_Line]) -> str:
     """One line. A hyphen at the end of a line belongs to a word: well-known."""
-    joined = lines[0]
-    for line in lines[1:]:
-        _, text = _without_quotation(line)
+    joined = paragraph[0].written
+    for line in paragraph[1:]:
         gap = "" if _HYPHEN.search(joined := joined.rstrip()) else " "
-        joined += gap + text.lstrip()
+        joined += gap + line.text.lstrip()
     return joined

@@ -116,10 +116,10 @@ MARKUP = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKUP_BEGINS = re.compile(rf"[*_~`\[%${{\\]|\d[.:]\d|''|</?[a-zA-Z]|<!--|#\+|::|{_INVISIBLE}")
-# Three spaces or more between columns, the dots of a table of contents, :: above code.
-_GAP = r"(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}|(?<=\w)::(?=\s*$)"
-COLUMNS = re.compile(rf"\t|{_GAP}|[ ]\|[ ]")
-_BETWEEN = re.compile(rf"\t|{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I | re.M)
+# A tab or three spaces or more between columns, the dots of a table of contents, :: above code.
+_GAP = r"\t|(?<=\S)[ ]{3,199}(?=\S)|\.{5,}|(?:[ ]\.){4,}|(?<=\w)::(?=\s*$)"
+COLUMNS = re.compile(rf"{_GAP}|[ ]\|[ ]")
+_BETWEEN = re.compile(rf"{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I | re.M)
 
 
 def may_have_markup(text: str) -> bool:
