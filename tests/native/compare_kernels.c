@@ -47,8 +47,10 @@ static void compare_products(void) {
                     for (int i = 0; i < rows; i++) scales[i] = both[k]->quantize(x + i * IN, IN, x8 + i * IN);
                     memset(shift, 0, sizeof shift);
                     for (int i = 0; i < IN * BLOCK; i++) shift[i % (4 * BLOCK) / 4] += both[k]->offset * weight8[i];
-                    const Linear w = {IN, BLOCK, bias, weight, half, weight8, scale, shift, NULL};
-                    const Rows in = kind == 1 ? (Rows){NULL, x8, scales, rows, IN} : (Rows){x, NULL, NULL, rows, IN};
+                    const Linear w = {.in = IN, .out = BLOCK, .bias = bias, .weight = weight, .half = half,
+                                      .weight8 = weight8, .scale = scale, .shift = shift};
+                    const Rows in = kind == 1 ? (Rows){.x8 = x8, .scale = scales, .rows = rows, .stride = IN}
+                                              : (Rows){.x = x, .rows = rows, .stride = IN};
                     for (int i = 0; i < ROWS * BLOCK; i++) y[k][i] = (float)i;
                     if (kind == 0) both[k]->linear_float(&in, &w, 0, e, y[k], BLOCK);
                     else if (kind == 1) both[k]->linear_int8(&in, &w, 0, e, y[k], BLOCK);

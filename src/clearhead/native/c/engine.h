@@ -34,6 +34,8 @@ typedef struct {
     Norm norms[2];                 /* the final norms of encoder and decoder */
     Linear projection;
     Linear screen; /* the projection in int8, which finds the few blocks with the largest logits */
+    Linear sum;    /* the projection in int16, for the sum over the vocabulary */
+    void *rows;    /* beside `sum`: the projection (vocabulary, d_model), float32 or float16 */
     /* Borrowed tables: token embeddings times their factor, positions, cosines and sines. */
     const float *src_embedding, *tgt_embedding, *src_positions, *tgt_positions, *rotary;
 } Model;
@@ -45,6 +47,7 @@ typedef struct {
     float *x, *y, *wide, *logits, *weights, *scale;
     float *bounds;            /* (rows at once, blocks of the screen) no logit of the block is larger */
     uint8_t *x8;
+    int16_t *x16;
     float *tiles;             /* queries, output (d_k, 64) each, scores (src_len, 64), values (d_k, src_len) */
     void *memory;             /* (slots, layers, src_len, 2 width) keys and values of the source */
     void *cache;              /* (layers, slots, beams, tgt_len, 2 width) of what is written */
@@ -65,9 +68,19 @@ enum { FEW_ROWS = 12 };      /* for which float16 weights are faster than float3
 enum { FEW_KEYS = 28 };      /* for which queries are faster one by one */
 enum { ROWS_AT_ONCE = 96 }; /* what lies between two products of so many rows stays in the cache */
 
+enum { SPARE = 6 };         /* candidates beside those wanted: rounding seldom hides one of the best */
+/* Lengths of rows of 16-bit integers. A sum of products is at most the product of both lengths (Cauchy-
+   Schwarz); with a rounding error of sqrt(MOST_INPUTS_16) / 2 in each it stays below 2^31. The rounding of
+   an activation shifts all logits alike, that of a weight only one: activations get more bits. */
+enum { LENGTH_OF_X = 92000, LENGTH_OF_W = 23000, MOST_INPUTS_16 = 4096 };
+
 int work_new(const Model *model, Work *work);
 void work_free(Work *work);
 
+/* sqrt(x · x); n is a multiple of 16 */
+float length_of(const float *x, int n);
+/* x16 = round(x / scale) of at most this length; returns the scale, which is not finite where x is not */
+float quantize16(const float *x, int n, int length, int16_t *x16);
 /* y = max(x W^T + b, low), or y + that; x (rows, in), y (rows, out) */
 void linear(const Model *m, Work *w, const Linear *l, const float *x, int stride_x, int rows, Epilogue e,
             float *y, int stride_y);
@@ -79,7 +92,8 @@ void encode_embedded(const Model *m, Work *w, const int64_t *start, int sentence
 void remember(const Model *m, Work *w, const int64_t *start, int sentences, const int *slot);
 /* -> work->x (rows, d_model), what comes after each position */
 int decode(const Model *m, Work *w, const DecoderRows *rows);
-/* work->x -> the best tokens of every row; `forced` (rows,) and its logits may be NULL */
+/* work->x -> the best tokens of every row; `best` of a sum has room for SPARE more; `forced` (rows,)
+   and its logits may be NULL */
 void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const int32_t *forced,
              float *forced_logit);
 /* work->x -> (rows, vocabulary) */

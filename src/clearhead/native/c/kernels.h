@@ -2,7 +2,7 @@
 
    Weights are stored in blocks of BLOCK outputs, so that one step over the inputs reads consecutive
    memory: float32 (out / 64, in, 64); int8 (out / 64, in / 4, 64, 4), four inputs of an output
-   together. All sizes are padded to multiples of 64 with zeros. */
+   together; int16 (out / 64, in / 2, 64, 2). All sizes are padded to multiples of 64 with zeros. */
 #ifndef CLEARHEAD_KERNELS_H
 #define CLEARHEAD_KERNELS_H
 #include <math.h>
@@ -23,16 +23,19 @@ typedef struct {
     float *weight;   /* float32: (out / 64, in, 64), or NULL */
     uint16_t *half;  /* the same in float16, where that is exact, or NULL */
     int8_t *weight8; /* int8: (out / 64, in / 4, 64, 4), or NULL */
-    float *scale;    /* int8: (out,) one for each output */
+    int16_t *weight16; /* int16: (out / 64, in / 2, 64, 2), or NULL */
+    float *scale;    /* int8, int16: (out,) one for each output */
     int32_t *shift;  /* int8: (out,) offset times the sum of the output's weights */
     float *largest;  /* int8 as an approximation: (out / 64, 3) of each block the largest length of a
-                        row of weights, of its rounding errors, and the largest bias; or NULL */
+                        row of weights, of its rounding errors, and the largest bias; int16: the
+                        largest length, scale and bias of all; or NULL */
 } Linear;
 
-/* Rows of activations: float32, or 8-bit integers with one scale per row. */
+/* Rows of activations: float32, or 8-bit or 16-bit integers with one scale per row. */
 typedef struct {
     const float *x;
     const uint8_t *x8;
+    const int16_t *x16;
     const float *scale;
     int rows, stride;
 } Rows;
@@ -73,6 +76,8 @@ typedef struct {
     /* y (rows, 64) = x W^T + b for one block of 64 outputs */
     void (*linear_float)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     void (*linear_int8)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
+    /* NULL where 16-bit products are not faster than float32 */
+    void (*linear_int16)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     /* the same from float16 weights, which are widened in registers */
     void (*linear_half)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     void (*widen)(const uint16_t *half, int64_t n, float *x);
@@ -91,6 +96,8 @@ typedef struct {
     void (*activate)(float *x, int n, Activation kind);
     void (*add)(const float *x, const float *y, int n, float scale, float *z); /* z = x scale + y */
     float (*largest)(const float *x); /* of 64 */
+    /* of x (n,) and w from element `at` on; half: w is float16 */
+    float (*inner_product)(const float *x, const void *w, int64_t at, int n, int half);
     /* Takes the 64 logits of a block into account; `first` is the token of the first of them. */
     void (*collect)(const float *logits, int first, int with_sum, Best *best);
 } Kernels;

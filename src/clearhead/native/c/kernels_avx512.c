@@ -70,7 +70,11 @@ static inline __m512i dot(__m512i c, __m512i a, __m512i b) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     return c;
 }
-static inline __m512i four_bytes(const uint8_t *x) {
+static inline __m512i dot_words(__m512i c, __m512i a, __m512i b) {
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    return c;
+}
+static inline __m512i four_bytes(const void *x) {
     int32_t word;
     memcpy(&word, x, 4);
     return _mm512_set1_epi32(word);
@@ -94,6 +98,24 @@ static inline __m512i four_bytes(const uint8_t *x) {
      (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + load(linear->bias + column + (j) * WIDTH))
 #include "tile.h"
 
+#define NAME(x) int16_##x
+#define TILE_ROWS 6
+#define INPUT int16_t
+#define INPUTS __m512i
+#define INPUTS_A_STEP 2
+#define MOST_INPUTS INT32_MAX
+#define WEIGHT int16_t
+#define WEIGHTS __m512i
+#define STRIDE (2 * BLOCK)
+#define ACCUMULATOR __m512i
+#define LOAD(w, j) _mm512_loadu_si512((w) + (j) * 2 * WIDTH)
+#define BROADCAST(x) four_bytes(x)
+#define MULTIPLY_ADD(c, a, b) dot_words(c, a, b)
+#define FINISH(c, r, j) \
+    (_mm512_cvtepi32_ps(c) * (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + load(linear->bias + column + (j) * WIDTH))
+#include "tile.h"
+
+#define FAST_INT16
 #define TABLE kernels_avx512
 #define TITLE "AVX512-VNNI"
 #define FAST_INT8 1

@@ -9,16 +9,36 @@
 /* A few rows take as long as reading the weights: float16 halves that. */
 static void block_of(const Kernels *k, const Linear *l, const Rows *x, int block, Epilogue e, float *y, int stride) {
     if (l->weight8) k->linear_int8(x, l, block, e, y, stride);
+    else if (l->weight16) k->linear_int16(x, l, block, e, y, stride);
     else if (l->half && (x->rows <= FEW_ROWS || !__atomic_load_n(&l->weight, __ATOMIC_ACQUIRE))) k->linear_half(x, l, block, e, y, stride);
     else k->linear_float(x, l, block, e, y, stride);
 }
 
-/* Rows of activations in the format of the weights: float32, or quantized. */
+float length_of(const float *x, int n) {
+    float squares[16] = {0}, total = 0.0f; /* so many sums that the compiler forms a vector */
+    for (int i = 0; i < n; i += 16)
+        for (int j = 0; j < 16; j++) squares[j] += x[i + j] * x[i + j];
+    for (int j = 0; j < 16; j++) total += squares[j];
+    return sqrtf(total);
+}
+
+float quantize16(const float *x, int n, int length, int16_t *x16) {
+    float most = 0.0f;
+    for (int i = 0; i < n; i++) most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+    const float by_length = length_of(x, n) / (float)length, by_most = most / INT16_MAX;
+    const float scale = by_most > by_length ? by_most : by_length;
+    const float inverse = scale > SMALLEST && scale <= FLT_MAX ? 1.0f / scale : 0.0f;
+    for (int i = 0; i < n; i++) x16[i] = inverse > 0.0f ? (int16_t)lrintf(x[i] * inverse) : 0;
+    return scale;
+}
+
+/* Rows of activations in the format of the weights: float32, or quantized to 8 or 16 bits. */
 static Rows rows_for(const Model *m, Work *w, const Linear *l, const float *x, int stride, int count) {
-    if (!l->weight8) return (Rows){x, NULL, NULL, count, stride};
-    for (int i = 0; i < count; i++)
-        w->scale[i] = m->kernels->quantize(x + (int64_t)i * stride, l->in, w->x8 + (int64_t)i * l->in);
-    return (Rows){NULL, w->x8, w->scale, count, l->in};
+    if (!l->weight8 && !l->weight16) return (Rows){.x = x, .rows = count, .stride = stride};
+    for (int i = 0; i < count; i++, x += stride)
+        w->scale[i] = l->weight8 ? m->kernels->quantize(x, l->in, w->x8 + (int64_t)i * l->in)
+                                 : quantize16(x, l->in, LENGTH_OF_X, w->x16 + (int64_t)i * l->in);
+    return (Rows){.x8 = w->x8, .x16 = w->x16, .scale = w->scale, .rows = count, .stride = l->in};
 }
 
 void linear(const Model *m, Work *w, const Linear *l, const float *x, int stride_x, int rows, Epilogue e,
@@ -89,7 +109,7 @@ static void attention_of_text(const Model *m, Work *w, const float *qkv, int n, 
     const Linear by_query = {.in = d_k, .out = BLOCK, .bias = (float *)zeros, .weight = queries};
     const Linear by_weight = {.in = n, .out = BLOCK, .bias = (float *)zeros, .weight = scores};
     for (int head = 0; head < m->sizes.h; head++, qkv += d_k, y += d_k) {
-        const Rows keys = {qkv + m->width, NULL, NULL, n, stride}, transposed = {values, NULL, NULL, d_k, n};
+        const Rows keys = {.x = qkv + m->width, .rows = n, .stride = stride}, transposed = {.x = values, .rows = d_k, .stride = n};
         for (int64_t i = 0; i < n; i++) /* V^T */
             for (int j = 0; j < d_k; j++) values[(int64_t)j * n + i] = qkv[i * stride + 2 * m->width + j];
         for (int64_t first = 0; first < n; first += BLOCK) {
@@ -247,9 +267,8 @@ int decode(const Model *m, Work *w, const DecoderRows *rows) {
 
 /* ProjectionLayer: logits x W + b in blocks of 64 tokens, which are looked at while they are in the
    cache; log-probabilities are logits minus the log-sum-exp that `best` collects. */
-static void project_rows(const Model *m, Work *w, const float *x, int rows, int with_sum, Best *best,
+static void project_rows(const Model *m, Work *w, const Linear *l, const float *x, int rows, int with_sum, Best *best,
                          const int32_t *forced, float *forced_logit) {
-    const Linear *l = &m->projection;
     const Rows some = rows_for(m, w, l, x, m->d_model, rows);
     for (int block = 0; block < l->out / BLOCK; block++) {
         block_of(m->kernels, l, &some, block, PLAIN, w->logits, BLOCK);
@@ -258,15 +277,6 @@ static void project_rows(const Model *m, Work *w, const float *x, int rows, int 
             if (forced && forced[i] / BLOCK == block) forced_logit[i] = w->logits[i * BLOCK + forced[i] % BLOCK];
         }
     }
-}
-
-/* sqrt(x · x) */
-static float length_of(const float *x, int n) {
-    float squares[16] = {0}, total = 0.0f; /* so many sums that the compiler forms a vector */
-    for (int i = 0; i < n; i += 16)
-        for (int j = 0; j < 16; j++) squares[j] += x[i + j] * x[i + j];
-    for (int j = 0; j < 16; j++) total += squares[j];
-    return sqrtf(total);
 }
 
 /* No logit of a block differs from its 8-bit approximation by more than |x - x'| |w| + |x'| |w - w'|,
@@ -297,7 +307,7 @@ static void project_screened(const Model *m, Work *w, const float *x, int rows, 
     const int blocks = m->screen.out / BLOCK;
     bound_logits(m, w, x, rows);
     for (int i = 0; i < rows; i++) {
-        const Rows one = {x + (int64_t)i * m->d_model, NULL, NULL, 1, m->d_model};
+        const Rows one = {.x = x + (int64_t)i * m->d_model, .rows = 1, .stride = m->d_model};
         float *bounds = w->bounds + i * blocks;
         for (;;) {
             int block = 0;
@@ -311,13 +321,53 @@ static void project_screened(const Model *m, Work *w, const float *x, int rows, 
     }
 }
 
+/* Candidates of 16-bit logits -> the `wanted` best ones and their terms exactly; 0 where rounding, at
+   most |x - x'| |w| + |x'| |w - w'|, may have hidden one of the best. */
+static int correct(const Model *m, const float *x, float scale, Best *best) {
+    const Linear *l = &m->sum;
+    const int n = m->d_model, half = m->projection.half != NULL, known = best->found;
+    const float length = length_of(x, n), most = l->largest[0], step = 0.5001f * sqrtf((float)n);
+    const float error = step * (scale * most + l->largest[1] * (length + step * scale)) +
+                        FLT_EPSILON * ((float)n * length * most + 4 * l->largest[2]);
+    if (!(error <= FLT_MAX)) return 0;
+    const float others = known < best->wanted + SPARE ? -INFINITY : best->logit[known - 1] + error;
+    best->found = 0;
+    for (int i = 0; i < known; i++) {
+        const int32_t token = best->token[i];
+        const float about = best->logit[i];
+        const float logit = m->kernels->inner_product(x, m->rows, (int64_t)token * n, n, half) + l->bias[token];
+        best->sum[0] += expf(logit - best->max) - expf(about - best->max);
+        int to = best->found++;
+        for (; to > 0 && best->logit[to - 1] < logit; to--)
+            best->logit[to] = best->logit[to - 1], best->token[to] = best->token[to - 1];
+        best->logit[to] = logit, best->token[to] = token;
+    }
+    if (known > best->wanted) best->found = best->wanted;
+    return known == best->found || best->logit[best->found - 1] > others;
+}
+
+/* The same as project_rows with sums and about half the work: logits are approximated in 16 bits, with errors of
+   1e-5 |x| |w| that nearly cancel in the sum; those of the best tokens are exact. */
+static void project_with_sum(const Model *m, Work *w, const float *x, int rows, Best *best) {
+    for (int i = 0; i < rows; i++) best[i].wanted += SPARE;
+    project_rows(m, w, &m->sum, x, rows, 1, best, NULL, NULL);
+    for (int i = 0; i < rows; i++) best[i].wanted -= SPARE;
+    for (int i = 0; i < rows; i++) {
+        const float *own = x + (int64_t)i * m->d_model;
+        if (correct(m, own, w->scale[i], &best[i])) continue;
+        best[i] = (Best){best[i].wanted, 0, best[i].token, best[i].logit, -INFINITY, {0}};
+        project_rows(m, w, &m->projection, own, 1, 1, &best[i], NULL, NULL);
+    }
+}
+
 void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const int32_t *forced,
              float *forced_logit) {
     for (int first = 0; first < rows; first += ROWS_AT_ONCE) {
         const int count = rows - first < ROWS_AT_ONCE ? rows - first : ROWS_AT_ONCE;
         const float *x = w->x + (int64_t)first * m->d_model;
         if (m->screen.out && !with_sum && !forced) project_screened(m, w, x, count, best + first);
-        else project_rows(m, w, x, count, with_sum, best + first, forced ? forced + first : NULL,
+        else if (m->sum.out && with_sum && !forced) project_with_sum(m, w, x, count, best + first);
+        else project_rows(m, w, &m->projection, x, count, with_sum, best + first, forced ? forced + first : NULL,
                           forced ? forced_logit + first : NULL);
     }
 }

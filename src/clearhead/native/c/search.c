@@ -70,7 +70,7 @@ enum { ENCODE_TOKENS = 384 }; /* tokens that the encoder reads together, at leas
 
 static int search_new(Search *s, int longest) {
     const int slots = s->o->slots, beams = s->o->beam_size, rows = slots * beams;
-    const int tokens = longest > ENCODE_TOKENS ? longest : ENCODE_TOKENS, most = wanted(s, s->room - 1) + 1; /* and EOS before min_length */
+    const int tokens = longest > ENCODE_TOKENS ? longest : ENCODE_TOKENS, most = wanted(s, s->room - 1) + 1 + SPARE; /* EOS before min_length; spare candidates */
     s->work = (Work){.rows = rows > tokens ? rows : tokens, .decoder_rows = rows, .slots = slots,
                      .beams = beams, .src_len = longest, .tgt_len = s->room};
     if (work_new(s->m, &s->work)) return NO_MEMORY;

@@ -213,6 +213,10 @@ static void to_half(const float *x, int n, uint16_t *half) {
     for (int i = 0; i < n; i += WIDTH) STORE_HALF(half + i, load(x + i));
 }
 
+static float inner_product(const float *x, const void *w, int64_t at, int n, int half) {
+    return half ? SUM(product(x, w, at, n, 1)) : SUM(product(x, w, at, n, 0));
+}
+
 /* Keeps the best `wanted` tokens sorted; few logits pass the worst of them. */
 static void insert(Best *best, int32_t token, float logit) {
     int i = best->found < best->wanted ? best->found++ : best->wanted - 1;

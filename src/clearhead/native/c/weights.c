@@ -154,6 +154,34 @@ static int pack_screen(Model *m, const void *w, int half) {
     return pack_int8(m->kernels, l, w, half);
 }
 
+/* The projection beside float32 weights in int16, and as it is, row by row. */
+static int pack_sum(Model *m, const void *w, int half) {
+    const int in = m->projection.in, out = m->projection.out;
+    Linear *l = &m->sum;
+    *l = (Linear){.in = in, .out = out, .bias = m->projection.bias};
+    float *row = aligned(in * sizeof(float));
+    int16_t *whole = aligned(in * sizeof(int16_t));
+    l->weight16 = aligned((int64_t)out * in * sizeof(int16_t));
+    l->scale = aligned(out * sizeof(float));
+    l->largest = aligned(3 * sizeof(float));
+    const int64_t bytes = (int64_t)out * in * (half ? sizeof(uint16_t) : sizeof(float));
+    m->rows = aligned(bytes);
+    const int ready = row && whole && l->weight16 && l->scale && l->largest && m->rows;
+    if (ready) memcpy(m->rows, w, bytes);
+    for (int i = 0; ready && i < 3; i++) l->largest[i] = 0.0f;
+    for (int o = 0; ready && o < out; o++) {
+        if (half) m->kernels->widen((const uint16_t *)w + (int64_t)o * in, in, row);
+        else memcpy(row, (const float *)w + (int64_t)o * in, in * sizeof(float));
+        l->scale[o] = quantize16(row, in, LENGTH_OF_W, whole);
+        int16_t *to = l->weight16 + (int64_t)(o / BLOCK) * BLOCK * in + o % BLOCK * 2;
+        for (int i = 0; i < in; i++) to[(int64_t)(i / 2) * BLOCK * 2 + i % 2] = whole[i];
+        const float all[] = {length_of(row, in), l->scale[o], isfinite(l->bias[o]) ? fabsf(l->bias[o]) : 0.0f};
+        for (int i = 0; i < 3; i++) l->largest[i] = all[i] > l->largest[i] ? all[i] : l->largest[i];
+    }
+    aligned_free(row), aligned_free(whole);
+    return ready ? OK : NO_MEMORY;
+}
+
 static int widen(const Model *m, Linear *l) {
     const int64_t n = (int64_t)l->out * l->in;
     if (!l->half || l->weight) return OK;
@@ -193,7 +221,9 @@ EXPORT int clearhead_set_linear(Model *m, int layer, int which, const void *weig
     if (copy(&l->bias, bias, out)) return NO_MEMORY;
     if (m->sizes.int8) return pack_int8(m->kernels, l, weight, 0);
     if (half ? pack_half(l, weight) : pack_float(l, weight)) return NO_MEMORY;
-    return which == PROJECTION && m->kernels->fast_int8 ? pack_screen(m, weight, half) : OK;
+    if (which != PROJECTION || !m->kernels->fast_int8) return OK;
+    if (m->kernels->linear_int16 && in <= MOST_INPUTS_16 && pack_sum(m, weight, half)) return NO_MEMORY;
+    return pack_screen(m, weight, half);
 }
 
 /* layer -1 and -2: the final norms of encoder and decoder. alpha and bias (padded d_model,) */
@@ -228,7 +258,7 @@ EXPORT int clearhead_product(Model *m, int layer, int which, const float *x, int
 
 static void linear_free(Linear *l) {
     aligned_free(l->bias), aligned_free(l->weight), aligned_free(l->half), aligned_free(l->weight8);
-    aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
+    aligned_free(l->weight16), aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
 }
 
 static void norm_free(Norm *n) { aligned_free(n->alpha), aligned_free(n->bias); }
@@ -239,8 +269,9 @@ EXPORT void clearhead_model_free(Model *m) {
         for (int which = QKV; which <= LINEAR_2; which++) linear_free(linear_of(m, n, which));
         for (int i = 0; i < 3; i++) norm_free(&m->layers[n].norms[i]);
     }
-    m->screen.bias = NULL; /* the projection's */
-    linear_free(&m->projection), linear_free(&m->screen);
+    m->screen.bias = m->sum.bias = NULL; /* the projection's */
+    linear_free(&m->projection), linear_free(&m->screen), linear_free(&m->sum);
+    aligned_free(m->rows);
     for (int i = 0; i < 2; i++) norm_free(&m->norms[i]);
     free(m->layers);
     free(m);
@@ -261,13 +292,14 @@ int work_new(const Model *m, Work *w) {
     w->weights = aligned((int64_t)m->sizes.h * longest * sizeof(float));
     w->scale = aligned(some * sizeof(float));
     w->x8 = aligned(some * widest);
+    w->x16 = aligned(some * m->sum.in * sizeof(int16_t));
     w->tiles = aligned(((int64_t)m->d_k * (2 * BLOCK + w->src_len) + (int64_t)w->src_len * BLOCK) * sizeof(float));
     w->memory = aligned(elements((int64_t)w->slots * m->sizes.cross, (int64_t)m->sizes.decoder_layers * w->src_len, kv));
     w->cache = aligned(elements((int64_t)m->sizes.decoder_layers * w->tgt_len, (int64_t)w->slots * w->beams, kv));
     w->memory_len = aligned(w->slots * sizeof(int));
     w->steps = aligned((int64_t)longest * sizeof(int64_t));
     w->past = aligned((int64_t)w->decoder_rows * w->tgt_len * sizeof(int64_t));
-    if (w->x && w->y && w->wide && w->logits && w->bounds && w->weights && w->scale && w->x8 && w->tiles && w->memory && w->cache &&
+    if (w->x && w->y && w->wide && w->logits && w->bounds && w->weights && w->scale && w->x8 && w->x16 && w->tiles && w->memory && w->cache &&
         w->memory_len && w->steps && w->past) {
         memset(w->memory_len, 0, w->slots * sizeof(int)); /* no slot has a source */
         return OK;
@@ -277,7 +309,7 @@ int work_new(const Model *m, Work *w) {
 }
 
 void work_free(Work *w) {
-    void *all[] = {w->x, w->y, w->wide, w->logits, w->bounds, w->weights, w->scale, w->x8, w->tiles, w->memory,
+    void *all[] = {w->x, w->y, w->wide, w->logits, w->bounds, w->weights, w->scale, w->x8, w->x16, w->tiles, w->memory,
                    w->cache, w->memory_len, w->steps, w->past};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) aligned_free(all[i]);
     memset(w, 0, sizeof *w);
