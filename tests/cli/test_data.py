@@ -36,6 +36,17 @@ def test_get_prints_on_stdout_only_what_data_takes(
     assert list(open_pairs(result.stdout.strip())) == [("Go.", "Va !")]
 
 
+def test_the_next_command_survives_a_directory_with_spaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus = Corpus("small", "1", "20 B", "CC BY 2.0", (), "{}/p.tsv")
+    monkeypatch.setitem(CATALOGUE, "small", corpus)
+    result = CliRunner().invoke(app, ["get", "small", "--dir", "my data"])
+    assert result.stdout == "my data/small/p.tsv\n"
+    assert '--data "my data/small/p.tsv"' in result.stderr
+
+
 def test_an_unknown_name_is_the_users_error() -> None:
     result = CliRunner().invoke(app, ["get", "nothing-like-it"])
     assert isinstance(result.exception, UserError)

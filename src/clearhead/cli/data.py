@@ -35,7 +35,8 @@ def get(
     corpus = find_corpus(name)
     spec = download_corpus(corpus, directory / name, _Progress())
     print(f"{name}: {corpus.pairs} {corpus.unit}, {corpus.licence}", file=sys.stderr)
-    print(f"train on it with: {corpus.command} {spec}", file=sys.stderr)
+    quoted = f'"{spec}"' if " " in spec else spec
+    print(f"train on it with: {corpus.command} {quoted}", file=sys.stderr)
     print(spec)
 
 

@@ -88,7 +88,7 @@ def choose_device(name: str) -> torch.device:
     if int(number or 0) >= counts[kind]:
         raise UserError(
             f"device {name!r} is not available: this machine has {counts[kind]} {kind} devices "
-            "that torch can use; give --device auto"
+            "that torch can use; give the device auto"
         )
     return torch.device(name)
 
