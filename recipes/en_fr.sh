@@ -12,8 +12,8 @@
 # translator of the package instead; its README.md, which stays, has to be rewritten then.
 #
 # Machine: two CPU cores, two hours with bfloat16 units, five with AVX2 only. An interrupted run
-# continues with the same command. `--set run.steps=10000` translates better and takes twice as long;
-# benchmarks/RESULTS.md (From scratch) has the figures of this recipe.
+# continues with the same command. benchmarks/RESULTS.md (From scratch) has the figures of this
+# recipe; `--set run.steps=10000` takes twice as long and should translate better (not measured).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=${1:?give a directory with train.tsv, dev.tsv and test.tsv, parts of your corpus}

@@ -31,6 +31,11 @@ def untied(spread: float) -> Transformer:
     return model
 
 
+def engine(model: Transformer, precision: str, kernels: str) -> NativeEngine:
+    packed = with_float16_weights if precision == "float16" else native_model
+    return NativeEngine(model.config, packed(model, kernels=kernels), threads=1)
+
+
 def with_equal_tokens(model: Transformer) -> None:
     """Rounding cannot tell 60 tokens apart, more than are ever kept as candidates."""
     projection = model.projection_layer.proj
@@ -67,15 +72,13 @@ def test_scores_are_sums_of_the_log_probabilities_in_float32(
 ) -> None:
     model = untied(spread)
     CHANGES[change](model)
-    packed = with_float16_weights if precision == "float16" else native_model
-    native = packed(model, kernels=kernels)
-    engine = NativeEngine(model.config, native, threads=1)
-    for source, found in zip(SOURCES, engine.decode(SOURCES, OPTIONS), strict=True):
+    native = engine(model, precision, kernels)
+    for source, found in zip(SOURCES, native.decode(SOURCES, OPTIONS), strict=True):
         assert len(found) == 3
         for hypothesis in found:
             labels = hypothesis.ids + [model.config.eos_id] * hypothesis.finished
             read = [model.config.bos_id, *labels[:-1]]
-            exact = forced_scores(native, source, read, labels)
+            exact = forced_scores(native.model, source, read, labels)
             near = (1e-4 if change == "one large weight" else 3e-5) * len(labels)
             assert hypothesis.score == pytest.approx(float(exact.sum()), abs=near)
 
@@ -85,13 +88,7 @@ def test_scores_are_sums_of_the_log_probabilities_in_float32(
 def test_every_kernel_finds_the_same_tokens(change: str, precision: str) -> None:
     model = untied(1.0)
     CHANGES[change](model)
-    packed = with_float16_weights if precision == "float16" else native_model
-    every = [
-        NativeEngine(model.config, packed(model, kernels=kernels), threads=1).decode(
-            SOURCES, OPTIONS
-        )
-        for kernels in KERNELS
-    ]
+    every = [engine(model, precision, kernels).decode(SOURCES, OPTIONS) for kernels in KERNELS]
     tokens = [[[h.ids for h in hypotheses] for hypotheses in found] for found in every]
     assert all(found == tokens[0] for found in tokens)
     assert len({tuple(found[0]) for found in tokens[0]}) > 1
@@ -101,9 +98,8 @@ def test_every_kernel_finds_the_same_tokens(change: str, precision: str) -> None
 def test_the_best_tokens_of_one_step_are_those_of_the_exact_logits(kernels: str) -> None:
     model = untied(1.0)
     with_equal_tokens(model)
-    engine = NativeEngine(model.config, native_model(model, kernels=kernels), threads=1)
     options = DecodingOptions(beam_size=20, n_best=20, min_length=0, max_length=1)
-    (found,) = engine.decode([[4, 3, 2]], options)
+    (found,) = engine(model, "float32", kernels).decode([[4, 3, 2]], options)
     logits = torch.log_softmax(model(torch.tensor([[4, 3, 2]]), torch.tensor([[1]])), -1)[0, 0]
     logits = logits.detach().numpy()
     logits[[model.config.pad_id, model.config.bos_id]] = -np.inf

@@ -31,12 +31,13 @@ def get(
 ) -> None:
     """Download a corpus, verify and unpack it, and print the next command."""
     from clearhead.data.download import download_corpus, find_corpus
+    from clearhead.errors import shell_command
 
     corpus = find_corpus(name)
     spec = download_corpus(corpus, directory / name, _Progress())
     print(f"{name}: {corpus.pairs} {corpus.unit}, {corpus.licence}", file=sys.stderr)
-    quoted = f'"{spec}"' if " " in spec else spec
-    print(f"train on it with: {corpus.command} {quoted}", file=sys.stderr)
+    command = shell_command(*corpus.command.split(), spec)
+    print(f"train on it with: {command}", file=sys.stderr)
     print(spec)
 
 

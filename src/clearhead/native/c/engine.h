@@ -68,7 +68,8 @@ enum { FEW_ROWS = 12 };      /* for which float16 weights are faster than float3
 enum { FEW_KEYS = 28 };      /* for which queries are faster one by one */
 enum { ROWS_AT_ONCE = 96 }; /* what lies between two products of so many rows stays in the cache */
 
-enum { SPARE = 6 };         /* candidates beside those wanted: rounding seldom hides one of the best */
+enum { SPARE = 13 };        /* candidates beside those wanted: rounding seldom hides one of the best */
+enum { EXACT_TERMS = 16 };  /* of the sum, as many whatever the options; at least 3 candidates are wanted */
 /* Lengths of rows of 16-bit integers. A sum of products is at most the product of both lengths (Cauchy-
    Schwarz); with a rounding error of sqrt(MOST_INPUTS_16) / 2 in each it stays below 2^31. The rounding of
    an activation shifts all logits alike, that of a weight only one: activations get more bits. */
@@ -79,6 +80,8 @@ void work_free(Work *work);
 
 /* sqrt(x · x); n is a multiple of 16 */
 float length_of(const float *x, int n);
+/* the greatest length of the rounding errors of a row of n integers */
+float rounding_error(float scale, int n);
 /* x16 = round(x / scale) of at most this length; returns the scale, which is not finite where x is not */
 float quantize16(const float *x, int n, int length, int16_t *x16);
 /* y = max(x W^T + b, low), or y + that; x (rows, in), y (rows, out) */

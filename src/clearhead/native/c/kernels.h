@@ -27,8 +27,8 @@ typedef struct {
     float *scale;    /* int8, int16: (out,) one for each output */
     int32_t *shift;  /* int8: (out,) offset times the sum of the output's weights */
     float *largest;  /* int8 as an approximation: (out / 64, 3) of each block the largest length of a
-                        row of weights, of its rounding errors, and the largest bias; int16: the
-                        largest length, scale and bias of all; or NULL */
+                        row of weights, of its rounding errors, and the largest bias; int16: (3,)
+                        the same of all outputs; or NULL */
 } Linear;
 
 /* Rows of activations: float32, or 8-bit or 16-bit integers with one scale per row. */

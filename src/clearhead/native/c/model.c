@@ -22,6 +22,8 @@ float length_of(const float *x, int n) {
     return sqrtf(total);
 }
 
+float rounding_error(float scale, int n) { return 0.5001f * scale * sqrtf((float)n); }
+
 float quantize16(const float *x, int n, int length, int16_t *x16) {
     float most = 0.0f;
     for (int i = 0; i < n; i++) most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
@@ -279,8 +281,15 @@ static void project_rows(const Model *m, Work *w, const Linear *l, const float *
     }
 }
 
-/* No logit of a block differs from its 8-bit approximation by more than |x - x'| |w| + |x'| |w - w'|,
-   where x' and w' are rounded (Cauchy-Schwarz), and the rounding errors of float32 sums. */
+/* No logit differs from its approximation by more than |x - x'| |w| + |x'| |w - w'|, where x' and w' are rounded
+   (Cauchy-Schwarz), and the rounding errors of float32 sums. x (n,) of this length, `off` |x - x'|; `most` the
+   largest |w|, |w - w'| and bias. */
+static inline float logit_error(const float *most, float length, float off, int n) {
+    const float unit = (float)n * FLT_EPSILON;
+    return most[0] * (off + unit * length) + most[1] * (length + off) + most[2] * 4 * FLT_EPSILON;
+}
+
+/* What no logit of each block is larger than, from 8-bit products. */
 static void bound_logits(const Model *m, Work *w, const float *x, int rows) {
     const Linear *l = &m->screen;
     const int blocks = l->out / BLOCK;
@@ -291,11 +300,9 @@ static void bound_logits(const Model *m, Work *w, const float *x, int rows) {
     }
     for (int i = 0; i < rows; i++) {
         const float length = length_of(x + (int64_t)i * m->d_model, m->d_model);
-        const float off = 0.5001f * w->scale[i] * sqrtf((float)l->in), unit = (float)l->in * FLT_EPSILON;
+        const float off = rounding_error(w->scale[i], l->in);
         for (int block = 0; block < blocks; block++) {
-            const float *most = l->largest + block * 3;
-            const float error = most[0] * (off + unit * length) + most[1] * (length + off) + most[2] * 4 * FLT_EPSILON;
-            const float bound = w->bounds[i * blocks + block] + error;
+            const float bound = w->bounds[i * blocks + block] + logit_error(l->largest + block * 3, length, off, l->in);
             w->bounds[i * blocks + block] = bound <= FLT_MAX ? bound : INFINITY; /* NaN excludes nothing */
         }
     }
@@ -321,14 +328,12 @@ static void project_screened(const Model *m, Work *w, const float *x, int rows, 
     }
 }
 
-/* Candidates of 16-bit logits -> the `wanted` best ones and their terms exactly; 0 where rounding, at
-   most |x - x'| |w| + |x'| |w - w'|, may have hidden one of the best. */
+/* Candidates of 16-bit logits -> the `wanted` best ones, and the largest terms of the sum, exactly; 0 where
+   rounding may have hidden one of the best. */
 static int correct(const Model *m, const float *x, float scale, Best *best) {
     const Linear *l = &m->sum;
     const int n = m->d_model, half = m->projection.half != NULL, known = best->found;
-    const float length = length_of(x, n), most = l->largest[0], step = 0.5001f * sqrtf((float)n);
-    const float error = step * (scale * most + l->largest[1] * (length + step * scale)) +
-                        FLT_EPSILON * ((float)n * length * most + 4 * l->largest[2]);
+    const float error = logit_error(l->largest, length_of(x, n), rounding_error(scale, n), n);
     if (!(error <= FLT_MAX)) return 0;
     const float others = known < best->wanted + SPARE ? -INFINITY : best->logit[known - 1] + error;
     best->found = 0;
@@ -336,7 +341,7 @@ static int correct(const Model *m, const float *x, float scale, Best *best) {
         const int32_t token = best->token[i];
         const float about = best->logit[i];
         const float logit = m->kernels->inner_product(x, m->rows, (int64_t)token * n, n, half) + l->bias[token];
-        best->sum[0] += expf(logit - best->max) - expf(about - best->max);
+        if (i < EXACT_TERMS) best->sum[0] += expf(logit - best->max) - expf(about - best->max);
         int to = best->found++;
         for (; to > 0 && best->logit[to - 1] < logit; to--)
             best->logit[to] = best->logit[to - 1], best->token[to] = best->token[to - 1];
@@ -347,7 +352,7 @@ static int correct(const Model *m, const float *x, float scale, Best *best) {
 }
 
 /* The same as project_rows with sums and about half the work: logits are approximated in 16 bits, with errors of
-   1e-5 |x| |w| that nearly cancel in the sum; those of the best tokens are exact. */
+   1e-5 |x| |w| that nearly cancel in the sum; the largest are exact. */
 static void project_with_sum(const Model *m, Work *w, const float *x, int rows, Best *best) {
     for (int i = 0; i < rows; i++) best[i].wanted += SPARE;
     project_rows(m, w, &m->sum, x, rows, 1, best, NULL, NULL);
@@ -355,7 +360,7 @@ static void project_with_sum(const Model *m, Work *w, const float *x, int rows, 
     for (int i = 0; i < rows; i++) {
         const float *own = x + (int64_t)i * m->d_model;
         if (correct(m, own, w->scale[i], &best[i])) continue;
-        best[i] = (Best){best[i].wanted, 0, best[i].token, best[i].logit, -INFINITY, {0}};
+        best[i] = (Best){.wanted = best[i].wanted, .token = best[i].token, .logit = best[i].logit, .max = -INFINITY};
         project_rows(m, w, &m->projection, own, 1, 1, &best[i], NULL, NULL);
     }
 }

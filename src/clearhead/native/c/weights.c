@@ -100,17 +100,21 @@ static int pack_half(Linear *l, const uint16_t *w) {
     return OK;
 }
 
+/* Three of the values in `largest` become at least these; a bias that is not finite is that of padding. */
+static void enlarge(float *largest, float length, float error, float bias) {
+    const float all[] = {length, error, isfinite(bias) ? fabsf(bias) : 0.0f};
+    for (int i = 0; i < 3; i++) largest[i] = all[i] > largest[i] ? all[i] : largest[i];
+}
+
 /* Takes output o, packed from `row`, into account in `largest`. */
-static void enlarge(Linear *l, int o, const float *row) {
+static void enlarge_block(Linear *l, int o, const float *row) {
     const int8_t *packed = l->weight8 + (int64_t)(o / BLOCK) * BLOCK * l->in + o % BLOCK * 4;
     double length = 0.0, error = 0.0;
     for (int i = 0; i < l->in; i++) {
         const double off = row[i] - (double)l->scale[o] * packed[(int64_t)(i / 4) * BLOCK * 4 + i % 4];
         length += (double)row[i] * row[i], error += off * off;
     }
-    const float all[] = {(float)sqrt(length), (float)sqrt(error), isfinite(l->bias[o]) ? fabsf(l->bias[o]) : 0.0f};
-    float *most = l->largest + o / BLOCK * 3;
-    for (int i = 0; i < 3; i++) most[i] = all[i] > most[i] ? all[i] : most[i];
+    enlarge(l->largest + o / BLOCK * 3, (float)sqrt(length), (float)sqrt(error), l->bias[o]);
 }
 
 /* w (out, in), float32 or float16 -> int8 blocks (out / 64, in / 4, 64, 4): round(w / scale), scale =
@@ -137,7 +141,7 @@ static int pack_int8(const Kernels *k, Linear *l, const void *w, int half) {
         }
         l->scale[o] = most / 127.0f;
         l->shift[o] = sum * k->offset;
-        if (l->largest) enlarge(l, o, row);
+        if (l->largest) enlarge_block(l, o, row);
     }
     aligned_free(widened);
     return OK;
@@ -159,26 +163,24 @@ static int pack_sum(Model *m, const void *w, int half) {
     const int in = m->projection.in, out = m->projection.out;
     Linear *l = &m->sum;
     *l = (Linear){.in = in, .out = out, .bias = m->projection.bias};
-    float *row = aligned(in * sizeof(float));
+    float *widened = half ? aligned(in * sizeof(float)) : NULL;
     int16_t *whole = aligned(in * sizeof(int16_t));
     l->weight16 = aligned((int64_t)out * in * sizeof(int16_t));
     l->scale = aligned(out * sizeof(float));
     l->largest = aligned(3 * sizeof(float));
     const int64_t bytes = (int64_t)out * in * (half ? sizeof(uint16_t) : sizeof(float));
     m->rows = aligned(bytes);
-    const int ready = row && whole && l->weight16 && l->scale && l->largest && m->rows;
-    if (ready) memcpy(m->rows, w, bytes);
-    for (int i = 0; ready && i < 3; i++) l->largest[i] = 0.0f;
+    const int ready = (!half || widened) && whole && l->weight16 && l->scale && l->largest && m->rows;
+    if (ready) memcpy(m->rows, w, bytes), memset(l->largest, 0, 3 * sizeof(float));
     for (int o = 0; ready && o < out; o++) {
-        if (half) m->kernels->widen((const uint16_t *)w + (int64_t)o * in, in, row);
-        else memcpy(row, (const float *)w + (int64_t)o * in, in * sizeof(float));
+        const float *row = half ? widened : (const float *)w + (int64_t)o * in;
+        if (half) m->kernels->widen((const uint16_t *)w + (int64_t)o * in, in, widened);
         l->scale[o] = quantize16(row, in, LENGTH_OF_W, whole);
         int16_t *to = l->weight16 + (int64_t)(o / BLOCK) * BLOCK * in + o % BLOCK * 2;
         for (int i = 0; i < in; i++) to[(int64_t)(i / 2) * BLOCK * 2 + i % 2] = whole[i];
-        const float all[] = {length_of(row, in), l->scale[o], isfinite(l->bias[o]) ? fabsf(l->bias[o]) : 0.0f};
-        for (int i = 0; i < 3; i++) l->largest[i] = all[i] > l->largest[i] ? all[i] : l->largest[i];
+        enlarge(l->largest, length_of(row, in), rounding_error(l->scale[o], in), l->bias[o]);
     }
-    aligned_free(row), aligned_free(whole);
+    aligned_free(widened), aligned_free(whole);
     return ready ? OK : NO_MEMORY;
 }
 
