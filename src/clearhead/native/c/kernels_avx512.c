@@ -112,7 +112,8 @@ static inline __m512i four_bytes(const void *x) {
 #define BROADCAST(x) four_bytes(x)
 #define MULTIPLY_ADD(c, a, b) dot_words(c, a, b)
 #define FINISH(c, r, j) \
-    (_mm512_cvtepi32_ps(c) * (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + load(linear->bias + column + (j) * WIDTH))
+    (_mm512_cvtepi32_ps(c) * (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + \
+     load(linear->bias + column + (j) * WIDTH))
 #include "tile.h"
 
 #define FAST_INT16

@@ -10,7 +10,8 @@
 static void block_of(const Kernels *k, const Linear *l, const Rows *x, int block, Epilogue e, float *y, int stride) {
     if (l->weight8) k->linear_int8(x, l, block, e, y, stride);
     else if (l->weight16) k->linear_int16(x, l, block, e, y, stride);
-    else if (l->half && (x->rows <= FEW_ROWS || !__atomic_load_n(&l->weight, __ATOMIC_ACQUIRE))) k->linear_half(x, l, block, e, y, stride);
+    else if (l->half && (x->rows <= FEW_ROWS || !__atomic_load_n(&l->weight, __ATOMIC_ACQUIRE)))
+        k->linear_half(x, l, block, e, y, stride);
     else k->linear_float(x, l, block, e, y, stride);
 }
 
@@ -111,7 +112,8 @@ static void attention_of_text(const Model *m, Work *w, const float *qkv, int n, 
     const Linear by_query = {.in = d_k, .out = BLOCK, .bias = (float *)zeros, .weight = queries};
     const Linear by_weight = {.in = n, .out = BLOCK, .bias = (float *)zeros, .weight = scores};
     for (int head = 0; head < m->sizes.h; head++, qkv += d_k, y += d_k) {
-        const Rows keys = {.x = qkv + m->width, .rows = n, .stride = stride}, transposed = {.x = values, .rows = d_k, .stride = n};
+        const Rows keys = {.x = qkv + m->width, .rows = n, .stride = stride};
+        const Rows transposed = {.x = values, .rows = d_k, .stride = n};
         for (int64_t i = 0; i < n; i++) /* V^T */
             for (int j = 0; j < d_k; j++) values[(int64_t)j * n + i] = qkv[i * stride + 2 * m->width + j];
         for (int64_t first = 0; first < n; first += BLOCK) {
@@ -226,7 +228,9 @@ static void self_attention(const Model *m, Work *w, const Layer *layer, int n, c
              first + rows->slot[i] * slot + rows->beam[i] * beam + (int64_t)rows->position[i] * 2 * m->width);
     for (int i = 0; i < rows->count; i++)
         multi_head_attention(m, w, w->wide + (int64_t)i * stride,
-                             kept_at(m, w->cache, first + rows->slot[i] * slot), m->sizes.int8, w->past + (int64_t)i * w->tgt_len, rows->position[i] + 1, w->y + (int64_t)i * m->width);
+                             kept_at(m, w->cache, first + rows->slot[i] * slot), m->sizes.int8,
+                             w->past + (int64_t)i * w->tgt_len, rows->position[i] + 1,
+                             w->y + (int64_t)i * m->width);
     linear(m, w, &layer->out, w->y, m->width, rows->count, ADD, w->x, m->d_model);
     after_sublayer(m, w, &layer->norms[0], rows->count);
 }
@@ -239,7 +243,8 @@ static void cross_attention(const Model *m, Work *w, const Layer *layer, int n, 
     for (int i = 0; i < rows->count; i++) {
         const int length = w->memory_len[rows->slot[i]];
         multi_head_attention(m, w, w->wide + (int64_t)i * m->width,
-                             kept_at(m, w->memory, (rows->slot[i] * layers + n) * size), m->sizes.int8, w->steps, length, w->y + (int64_t)i * m->width);
+                             kept_at(m, w->memory, (rows->slot[i] * layers + n) * size), m->sizes.int8,
+                             w->steps, length, w->y + (int64_t)i * m->width);
         for (int head = 0; w->capture && head < m->sizes.h; head++)
             memcpy(w->capture + (((int64_t)n * m->sizes.h + head) * rows->count + i) * length,
                    w->weights + (int64_t)head * w->longest, sizeof(float) * length);

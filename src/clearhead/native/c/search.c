@@ -70,7 +70,8 @@ enum { ENCODE_TOKENS = 384 }; /* tokens that the encoder reads together, at leas
 
 static int search_new(Search *s, int longest) {
     const int slots = s->o->slots, beams = s->o->beam_size, rows = slots * beams;
-    const int tokens = longest > ENCODE_TOKENS ? longest : ENCODE_TOKENS, most = wanted(s, s->room - 1) + 1 + SPARE; /* EOS before min_length; spare candidates */
+    const int tokens = longest > ENCODE_TOKENS ? longest : ENCODE_TOKENS;
+    const int most = wanted(s, s->room - 1) + 1 + SPARE; /* EOS before min_length; spare candidates */
     s->work = (Work){.rows = rows > tokens ? rows : tokens, .decoder_rows = rows, .slots = slots,
                      .beams = beams, .src_len = longest, .tgt_len = s->room};
     if (work_new(s->m, &s->work)) return NO_MEMORY;
@@ -91,7 +92,8 @@ static int search_new(Search *s, int longest) {
         s->slots[i] = (Slot){.sentence = -1, .ids = own, .origin = own + size, .spare_ids = own + 2 * size,
                              .spare_origin = own + 3 * size, .score = scores + (size_t)i * beams};
     }
-    for (int i = 0; i < rows; i++) s->best[i] = (Best){.token = tokens_of + (size_t)i * most, .logit = logits + (size_t)i * most};
+    for (int i = 0; i < rows; i++)
+        s->best[i] = (Best){.token = tokens_of + (size_t)i * most, .logit = logits + (size_t)i * most};
     return OK;
 }
 
@@ -211,13 +213,16 @@ static void keep(Search *s, Slot *slot, float score, int length, int tokens, con
     const double rank = normalize(score, length, s->o->length_penalty);
     int to = 0;
     while (to < n_best && job->length[base + to] >= 0 &&
-           (job->finished[base + to] > finished || (job->finished[base + to] == finished && job->normalized[base + to] >= rank))) to++;
+           (job->finished[base + to] > finished ||
+            (job->finished[base + to] == finished && job->normalized[base + to] >= rank)))
+        to++;
     if (to == n_best) return;
     for (int i = n_best - 1; i > to; i--) {
         const int64_t a = base + i, b = base + i - 1;
         job->length[a] = job->length[b], job->score[a] = job->score[b];
         job->normalized[a] = job->normalized[b], job->finished[a] = job->finished[b];
-        if (job->length[b] > 0) memcpy(job->found + a * job->room, job->found + b * job->room, sizeof(int32_t) * job->length[b]);
+        if (job->length[b] > 0)
+            memcpy(job->found + a * job->room, job->found + b * job->room, sizeof(int32_t) * job->length[b]);
     }
     job->length[base + to] = tokens, job->score[base + to] = score;
     job->normalized[base + to] = rank, job->finished[base + to] = finished;
@@ -293,7 +298,8 @@ static int run(Search *s) {
             Slot *slot = &s->slots[i];
             if (slot->sentence < 0) continue;
             const int living = slot->living;
-            if (s->o->beam_size == 1 ? step_greedy(s, slot, row) : step_beam(s, slot, row)) slot->sentence = -1, s->active--;
+            if (s->o->beam_size == 1 ? step_greedy(s, slot, row) : step_beam(s, slot, row))
+                slot->sentence = -1, s->active--;
             row += living;
         }
     }

@@ -26,7 +26,8 @@ EXPORT Session *clearhead_session_new(const Model *m, int rows, int slots, int s
     Session *s = calloc(1, sizeof(Session));
     if (!s) return NULL;
     s->m = m;
-    s->work = (Work){.rows = rows, .decoder_rows = rows, .slots = slots, .beams = 1, .src_len = src_len, .tgt_len = tgt_len};
+    s->work = (Work){.rows = rows, .decoder_rows = rows, .slots = slots, .beams = 1, .src_len = src_len,
+                     .tgt_len = tgt_len};
     s->written = calloc(slots, sizeof(int));
     if (s->written && work_new(m, &s->work) == OK) return s;
     clearhead_session_free(s);
@@ -35,7 +36,8 @@ EXPORT Session *clearhead_session_new(const Model *m, int rows, int slots, int s
 
 /* Reads the source of slot 0, 1 …; start (sentences + 1,) */
 EXPORT int clearhead_session_source(Session *s, const int32_t *ids, const int64_t *start, int sentences) {
-    if (!s->m->sizes.cross || sentences < 1 || sentences > s->work.slots || start[sentences] > s->work.rows) return BAD_SIZE;
+    if (!s->m->sizes.cross || sentences < 1 || sentences > s->work.slots || start[sentences] > s->work.rows)
+        return BAD_SIZE;
     for (int i = 0; i < sentences; i++)
         if (start[i + 1] - start[i] < 1 || start[i + 1] - start[i] > s->work.src_len) return BAD_SIZE;
     s->rows = 0;
@@ -121,7 +123,8 @@ EXPORT int clearhead_encode(const Model *m, float *x, const int64_t *start, int 
         longest = length > longest ? length : longest;
     }
     if (texts < 1 || start[texts] > INT32_MAX / m->d_model) return BAD_SIZE;
-    Work w = {.rows = (int)start[texts], .decoder_rows = 1, .slots = 1, .beams = 1, .src_len = (int)longest, .tgt_len = 1};
+    Work w = {.rows = (int)start[texts], .decoder_rows = 1, .slots = 1, .beams = 1, .src_len = (int)longest,
+              .tgt_len = 1};
     if (work_new(m, &w)) return NO_MEMORY;
     const size_t bytes = sizeof(float) * start[texts] * m->d_model;
     memcpy(w.x, x, bytes);

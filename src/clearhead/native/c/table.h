@@ -15,5 +15,6 @@ static void linear_int16(const Rows *x, const Linear *w, int block, Epilogue e, 
 static void linear_half(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride) {
     half_block(x->x, x, w, w->half + (int64_t)block * BLOCK * w->in, block, e, y, stride);
 }
-const Kernels TABLE = {TITLE, OFFSET, FAST_INT8, linear_float, linear_int8, linear_int16, linear_half, widen, to_half, quantize, normalize,
-                       attend, softmax_columns, activate, add, largest, inner_product, collect};
+const Kernels TABLE = {TITLE, OFFSET, FAST_INT8, linear_float, linear_int8, linear_int16, linear_half,
+                       widen, to_half, quantize, normalize, attend, softmax_columns, activate, add, largest,
+                       inner_product, collect};

@@ -142,7 +142,8 @@ static inline __attribute__((always_inline)) FLOATS element(const void *x, int64
     return load((const float *)x + i);
 }
 
-static inline __attribute__((always_inline)) FLOATS product(const float *q, const void *keys, int64_t at, int d_k, const int half) {
+static inline __attribute__((always_inline)) FLOATS product(const float *q, const void *keys, int64_t at, int d_k,
+                                                            const int half) {
     FLOATS sum = load(q) * element(keys, at, half);
     for (int j = WIDTH; j < d_k; j += WIDTH) sum = FMA(load(q + j), element(keys, at + j, half), sum);
     return sum;

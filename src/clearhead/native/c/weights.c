@@ -24,7 +24,8 @@ static int padded(int n, int multiple) { return (n + multiple - 1) / multiple * 
 static int64_t elements(int64_t a, int64_t b, int64_t c) {
     int64_t product;
     const int64_t most = (int64_t)1 << 48;
-    return __builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product) || product > most ? most : product;
+    const int overflows = __builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product);
+    return overflows || product > most ? most : product;
 }
 
 static void *aligned(int64_t bytes) {
@@ -301,8 +302,8 @@ int work_new(const Model *m, Work *w) {
     w->memory_len = aligned(w->slots * sizeof(int));
     w->steps = aligned((int64_t)longest * sizeof(int64_t));
     w->past = aligned((int64_t)w->decoder_rows * w->tgt_len * sizeof(int64_t));
-    if (w->x && w->y && w->wide && w->logits && w->bounds && w->weights && w->scale && w->x8 && w->x16 && w->tiles && w->memory && w->cache &&
-        w->memory_len && w->steps && w->past) {
+    if (w->x && w->y && w->wide && w->logits && w->bounds && w->weights && w->scale && w->x8 && w->x16 && w->tiles &&
+        w->memory && w->cache && w->memory_len && w->steps && w->past) {
         memset(w->memory_len, 0, w->slots * sizeof(int)); /* no slot has a source */
         return OK;
     }
