@@ -1,4 +1,7 @@
-"""Settings of all tests: no network, no window, one thread, the same inputs in CI; slow tests."""
+"""Settings of all tests: no network, no window, one thread, the same inputs in CI.
+
+It also marks the slow tests and those that execute a whole document.
+"""
 
 import os
 import socket
@@ -22,6 +25,11 @@ settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 SLOW = Path(__file__).with_name("slow.txt")
+# Parts of the names of the tests that execute a recipe, a lesson, a notebook or a problem set from
+# its first line to its last. They are a quarter of the work of all tests, and every feature that
+# they use has tests of its own; so `pytest` without arguments leaves them out. `make documents`
+# runs them, as CI does.
+DOCUMENTS = ("tests/recipes/", "::test_every_cell_runs", "::test_every_solution_passes_its_check")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -44,9 +52,16 @@ def slow_tests() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without a path, `-m` or `-k`, leave out the documents; a test that is named always runs."""
+    chosen = config.option.markexpr or config.option.keyword
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen:
+        config.option.markexpr = "not documents"
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow.txt, and put them first, in the order of its lines."""
+    """Mark documents and the tests of slow.txt; put the latter first, in the order of its lines."""
     beginnings = slow_tests()
 
     def line(item: pytest.Item) -> int:
@@ -54,6 +69,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(matching, len(beginnings))
 
     for item in items:
+        if any(part in item.nodeid for part in DOCUMENTS):
+            item.add_marker(pytest.mark.documents)
         if line(item) < len(beginnings):
             item.add_marker(pytest.mark.slow)
     items.sort(key=line)
