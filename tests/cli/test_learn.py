@@ -81,6 +81,7 @@ def test_the_results_so_far_are_written_when_grading_is_interrupted(
     monkeypatch.chdir(tmp_path)
     assert run(["learn", "grade", ".", "-o", "g.csv", "--json", "results"]) != 0
     table = Path("g.csv").read_text(encoding="utf-8")
+    assert table.startswith("\ufeffstudent,"), "by which Excel recognizes UTF-8"
     assert "ada,residual" in table and "bob" not in table
     assert Path("results/ada/residual.json").exists()
 

@@ -212,7 +212,7 @@ def grade(
                 atomic_write(target, formats.exercism(one.report) + "\n")
     finally:  # Ctrl-C loses no result
         if graded:
-            atomic_write(output, to_csv(graded))
+            atomic_write(output, "\ufeff" + to_csv(graded))  # without it, Excel garbles accents
     reports = [one.report for one in graded]
     if gradescope:
         atomic_write(gradescope, formats.gradescope(reports) + "\n")

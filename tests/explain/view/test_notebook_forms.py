@@ -1,5 +1,6 @@
 """What a notebook shows: a frame, or a widget where anywidget is installed."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ def test_a_notebook_without_widgets_shows_the_frame(browser: Any, tmp_path: Path
     assert tuple(words.all_inner_texts()) == MAPS[2].keys
     assert errors == []
     page.close()
+
+
+def test_where_frames_are_left_out_a_sentence_says_how_to_see_the_view() -> None:
+    """An untrusted notebook in JupyterLab keeps the text of a tag that it does not allow."""
+    left = re.sub(r"<[^>]*>", "", VIEW._repr_html_())
+    assert left == "The attention view appears when you run this cell, or trust this notebook."
 
 
 def test_two_widgets_on_one_page_do_not_disturb_each_other(browser: Any, tmp_path: Path) -> None:

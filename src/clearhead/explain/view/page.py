@@ -49,9 +49,12 @@ window.attentionView = mount(document.getElementById("view"), payload, {linked})
 </body>
 </html>
 """
+# The text inside is for readers that leave out frames, as JupyterLab does in a notebook that is
+# not trusted, and GitHub in every notebook.
 _FRAME = (
     '<iframe title="{title}" srcdoc="{page}" sandbox="allow-scripts allow-popups" '
-    'style="width: 100%; height: 760px; border: 0"></iframe>'
+    'style="width: 100%; height: 760px; border: 0">The attention view appears when you run this '
+    "cell, or trust this notebook.</iframe>"
 )
 
 
