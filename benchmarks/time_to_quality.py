@@ -97,7 +97,8 @@ def main() -> None:
     add("--recipe", default="en_fr")
     add("--set", action="append", help="change the recipe, as in clearhead train")
     add("--threads", type=int, help="default: torch's own number")
-    add("--rates", type=float, nargs="+", default=[1e-3, 2e-3], help="peak learning rates of Adam")
+    add("--rates", type=float, nargs="*", default=[1e-3, 2e-3],
+        help="peak learning rates of Adam; without a value, clearhead trains alone")  # fmt: skip
     add("--warmup", type=int, default=1000, help="steps of torch.nn's warm-up")
     add("--slice", type=float, default=4.0, help="minutes from evaluation to evaluation")
     add("--minutes", type=float, default=240.0, help="the longest training of a side")

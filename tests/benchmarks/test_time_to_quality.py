@@ -29,6 +29,14 @@ def test_a_tiny_contest_has_points_a_picture_and_ratios(
     assert "| 99 | not reached | not reached |" in capsys.readouterr().out
 
 
+def test_without_a_rate_clearhead_trains_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run_main(monkeypatch, tmp_path, "--minutes", "1e-9", "--rates")
+    assert {point.side for point in read_points(tmp_path / "points.jsonl")} == {"clearhead"}
+    assert (tmp_path / "bleu.png").exists() and "| 99 | not reached |" in capsys.readouterr().out
+
+
 def test_another_setting_in_the_same_directory_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
