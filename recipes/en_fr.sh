@@ -11,8 +11,9 @@
 # The finished model is in RUN_DIR/package. SHIPPED_DIR=src/clearhead/shipped/en_fr replaces the
 # translator of the package instead; its README.md, which stays, has to be rewritten then.
 #
-# Machine: two CPU cores, two hours with bfloat16 units, five with AVX2 only. An interrupted run
-# continues with the same command. benchmarks/RESULTS.md (From scratch) has the figures of this
+# Machine: two CPU cores, two hours with bfloat16 units, five with AVX2 only; on Linux install
+# tcmalloc first (sudo apt install libtcmalloc-minimal4). An interrupted run continues with the same
+# command. benchmarks/RESULTS.md (From scratch) has the figures of this
 # recipe; `--set run.steps=10000` takes twice as long and should translate better (not measured).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -43,9 +44,6 @@ if [ ! -e "$run-pairs.tsv" ]; then
   } > "$run-pairs.tmp"
   mv "$run-pairs.tmp" "$run-pairs.tsv"
 fi
-
-# glibc keeps the memory of freed tensors instead of returning it: 3 % faster.
-export MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824
 
 # 2. Train: byte-pair encoding over both languages, then the model, 10.5 million
 #    parameters. Eight encoder layers and two decoder layers: the encoder reads a

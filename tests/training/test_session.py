@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -78,6 +79,30 @@ def test_settings_that_are_rarely_meant_are_in_the_log(
         warnings = [r.message for r in caplog.records if r.levelname == "WARNING"]
         assert len(warnings) == (number > 0)
         assert not warnings or expected[number - 1] in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "preload", "advised"),
+    [(1000, "", True), (999, "", False), (1000, "/tcmalloc.so", False)],
+)
+def test_a_long_run_without_tcmalloc_is_advised_to_have_it(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+    preload: str,
+    advised: bool,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("LD_PRELOAD", preload)
+    caplog.set_level("INFO", logger="clearhead.train")
+    recipe = tiny_recipe(tmp_path)
+    long = {"run": recipe.run.model_copy(update={"steps": steps})}
+    session = start(recipe.model_copy(update=long), tmp_path / "run")
+    monkeypatch.setattr(session, "_finished", lambda: True)
+    session.train()
+    assert ("libtcmalloc-minimal4" in caplog.text) is advised
+    assert (", tcmalloc" in caplog.text) is bool(preload)
 
 
 def interrupt_within(session: Session, step: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli import bench, bio, compare, data, learn
+from clearhead.cli.allocator import restart_with_tcmalloc
 from clearhead.cli.attention import attention
 from clearhead.cli.classify import classify
 from clearhead.cli.compare import verify
@@ -92,6 +93,7 @@ def clearhead(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    restart_with_tcmalloc(sys.argv[1:])
     gc.set_threshold(COLLECT_AFTER)
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ log = logging.getLogger("clearhead.train")
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STOP_SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 STDERR = 2
+LONG_RUN = 1000  # steps
+FASTER = "a long run is faster and needs less memory: sudo apt install libtcmalloc-minimal4"
 
 
 class Session:
@@ -134,7 +137,9 @@ class Session:
         self.reporter.done()
 
     def _introduce(self) -> None:
-        log.info("%s, %s", self.settings.reason, counted(torch.get_num_threads(), "thread"))
+        threads = counted(torch.get_num_threads(), "thread")
+        allocator = ", tcmalloc" if "tcmalloc" in os.environ.get("LD_PRELOAD", "") else ""
+        log.info("%s, %s%s", self.settings.reason, threads, allocator)
         data_type = str(self.settings.dtype).removeprefix("torch.")
         log.info("%s, %s weights", self.engine_line, data_type)
         trained = self.trainer.optimizer.master.numel()
@@ -142,6 +147,9 @@ class Session:
         more = f", {frozen:,} frozen" if frozen else ""
         log.info("%s, %s parameters%s", self.task.summary(), f"{trained:,}", more)
         _warn_of_settings(self.recipe)
+        on_linux = sys.platform == "linux" and self.settings.device.type == "cpu"
+        if on_linux and not allocator and self.recipe.run.steps >= LONG_RUN:
+            log.info("tcmalloc is not loaded; with it, %s", FASTER)
         if self.progress.step:
             log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
 
