@@ -22,7 +22,6 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli import bench, bio, compare, data, learn
-from clearhead.cli.allocator import restart_with_tcmalloc
 from clearhead.cli.attention import attention
 from clearhead.cli.classify import classify
 from clearhead.cli.compare import verify
@@ -34,7 +33,7 @@ from clearhead.cli.first_guesses import advice, command_for
 from clearhead.cli.generate import generate
 from clearhead.cli.options import GivenOnce
 from clearhead.cli.trace import trace
-from clearhead.cli.train import TrainCommand, train
+from clearhead.cli.train import TrainCommand, restart_with_tcmalloc, train
 from clearhead.cli.translate import translate
 from clearhead.errors import UserError
 

@@ -1,7 +1,10 @@
-"""`clearhead train`: train a model as a recipe describes."""
+"""`clearhead train`: train a model as a recipe describes, with tcmalloc if it is there."""
 
+import ctypes
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +17,7 @@ from clearhead.errors import UserError, shell_command
 if TYPE_CHECKING:
     from clearhead.training.recipe import Recipe
 
+TCMALLOC = "libtcmalloc_minimal.so.4"  # Debian and Ubuntu: the package libtcmalloc-minimal4
 SHORT = {"data.train": "--data", "run.steps": "--steps", "run.device": "--device"}
 
 
@@ -125,3 +129,19 @@ def _run(recipe: "Recipe", root: Path, resume: bool) -> None:
             raise
     best = shell_command(began.run.best)
     print(f"the model is in {best}: {began.task.description.command} {best}")
+
+
+def restart_with_tcmalloc(arguments: list[str]) -> None:
+    """Replace this process by the same command with tcmalloc, if the command trains.
+
+    glibc searches its lists of freed memory for every tensor; see docs/why_fast.md. An allocator
+    must be there before the first allocation. Where LD_PRELOAD is set, even to nothing, it stays.
+    """
+    verb, of_bio = arguments[:1], {*arguments[1:3]} & {"train", "pretrain", "benchmark"}
+    trains = verb == ["train"] or (verb == ["bio"] and of_bio)
+    if sys.platform != "linux" or "LD_PRELOAD" in os.environ or not trains:
+        return
+    with suppress(OSError):  # not installed
+        ctypes.CDLL(TCMALLOC)
+        command = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, "LD_PRELOAD": TCMALLOC})

@@ -38,13 +38,9 @@ def read_lines(path: str | Path) -> Iterator[str]:
         for number, raw in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), start=1):
             if len(raw) > MOST_LINE:
                 raise too_long(f"{path}, line {number}")
-            if number == 1:
-                refuse_utf16(path, raw)
-                raw = raw.removeprefix(UTF8_BOM)
-                if not raw:
-                    return
-            line = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
-            yield _decode(line, path, number)
+            if number > 1 or raw != UTF8_BOM:
+                line = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
+                yield decode_line(line, path, number)
 
 
 def too_long(place: str) -> UserError:
@@ -87,7 +83,15 @@ def _plain_or_gzip(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _decode(raw: bytes, path: str | Path, number: int) -> str:
+def decode_line(raw: bytes, path: str | Path, number: int) -> str:
+    """The text of a line, without a byte order mark at the start of the file.
+
+    Raises:
+        UserError: it is not UTF-8; file, line and byte are named.
+    """
+    if number == 1:
+        refuse_utf16(path, raw)
+        raw = raw.removeprefix(UTF8_BOM)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

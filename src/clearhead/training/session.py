@@ -31,8 +31,7 @@ log = logging.getLogger("clearhead.train")
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STOP_SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 STDERR = 2
-LONG_RUN = 1000  # steps
-FASTER = "a long run is faster and needs less memory: sudo apt install libtcmalloc-minimal4"
+ADVICE = "tcmalloc makes a long run faster and smaller: sudo apt install libtcmalloc-minimal4"
 
 
 class Session:
@@ -147,9 +146,9 @@ class Session:
         more = f", {frozen:,} frozen" if frozen else ""
         log.info("%s, %s parameters%s", self.task.summary(), f"{trained:,}", more)
         _warn_of_settings(self.recipe)
-        on_linux = sys.platform == "linux" and self.settings.device.type == "cpu"
-        if on_linux and not allocator and self.recipe.run.steps >= LONG_RUN:
-            log.info("tcmalloc is not loaded; with it, %s", FASTER)
+        searches = sys.platform == "linux" and self.settings.device.type == "cpu" and not allocator
+        if searches and self.recipe.run.steps >= 1000:
+            log.info(ADVICE)
         if self.progress.step:
             log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
 

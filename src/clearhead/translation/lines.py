@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, cast
 
-from clearhead.data.lines import MOST_LINE, refuse_utf16, too_long
+from clearhead.data.lines import MOST_LINE, decode_line, too_long
 from clearhead.decoding.engine import DecodingOptions
-from clearhead.errors import UserError
 from clearhead.translation.documents import CodeBlocks
 from clearhead.translation.result import BLANK, Translation, alignment_layer_of
 from clearhead.translation.translator import Translator
 
 CHUNK_BYTES = 1 << 18
 FIRST_WINDOW, LAST_WINDOW = 32, 1024
-_BOM = b"\xef\xbb\xbf"
 
 
 def line_chunks(stream: IO[bytes], name: str) -> Iterator[list[str]]:
@@ -38,10 +36,11 @@ def line_chunks(stream: IO[bytes], name: str) -> Iterator[list[str]]:
                 raise too_long(f"{name}, line {number + 1}")
             continue
         *complete, rest = (rest + block).split(b"\n")
-        yield [_decoded(raw, name, number + i) for i, raw in enumerate(complete, start=1)]
+        numbered = enumerate(complete, start=number + 1)
+        yield [decode_line(raw.removesuffix(b"\r"), name, line) for line, raw in numbered]
         number += len(complete)
     if rest:
-        yield [_decoded(rest, name, number + 1)]
+        yield [decode_line(rest.removesuffix(b"\r"), name, number + 1)]
 
 
 def windows(chunks: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -56,20 +55,6 @@ def windows(chunks: Iterable[list[str]]) -> Iterator[list[str]]:
         while start < len(lines):
             yield lines[start : start + size]
             start, size = start + size, min(2 * size, LAST_WINDOW)
-
-
-def _decoded(raw: bytes, name: str, number: int) -> str:
-    raw = raw.removesuffix(b"\r")
-    if number == 1:
-        raw = raw.removeprefix(_BOM)
-        refuse_utf16(name, raw)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"{name}, line {number}, byte {error.start + 1} of the line: 0x{raw[error.start]:02x} "
-            "is not valid UTF-8; save the file as UTF-8 (for example: iconv -f LATIN1 -t UTF-8)"
-        ) from None
 
 
 @dataclass(frozen=True)

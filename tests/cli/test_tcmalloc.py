@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.cli.allocator import LIBRARY, restart_with_tcmalloc
+from clearhead.cli.train import TCMALLOC, restart_with_tcmalloc
 
 
 def installed() -> bool:
     try:
-        ctypes.CDLL(LIBRARY)
+        ctypes.CDLL(TCMALLOC)
     except OSError:
         return False
     return sys.platform == "linux"
@@ -43,7 +43,9 @@ def test_a_command_that_trains_is_started_again_as_it_was(
     started: list[tuple[str, list[str], str]], line: str
 ) -> None:
     restart_with_tcmalloc(line.split())
-    assert started == [(sys.executable, [sys.executable, "-m", "clearhead", "train", "x"], LIBRARY)]
+    assert started == [
+        (sys.executable, [sys.executable, "-m", "clearhead", "train", "x"], TCMALLOC)
+    ]
 
 
 def test_no_other_command_is_started_again(started: list[tuple[str, list[str], str]]) -> None:
@@ -52,7 +54,7 @@ def test_no_other_command_is_started_again(started: list[tuple[str, list[str], s
     assert started == []
 
 
-@pytest.mark.parametrize("value", ["", LIBRARY, "libjemalloc.so.2"])
+@pytest.mark.parametrize("value", ["", TCMALLOC, "libjemalloc.so.2"])
 def test_who_sets_ld_preload_decides(
     started: list[tuple[str, list[str], str]], value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
