@@ -5,7 +5,7 @@
 setup:    ## install clearhead for development (3 minutes, mostly downloads)
 	pip install -c constraints.txt -e ".[dev]"
 
-test:     ## the tests, without those of `make documents` (9 minutes; 15 on older processors)
+test:     ## the tests, without those of `make documents` (8 to 9 minutes; 15 on older processors)
 	pytest
 
 documents: ## run every recipe, lesson, notebook and problem set, briefly (4 minutes)

@@ -90,7 +90,11 @@ def decode_line(raw: bytes, path: str | Path, number: int) -> str:
         UserError: it is not UTF-8; file, line and byte are named.
     """
     if number == 1:
-        refuse_utf16(path, raw)
+        if UTF16.match(raw + b"\n"):
+            raise UserError(
+                f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
+                f"convert it (for example: iconv -f UTF-16 -t UTF-8)"
+            )
         raw = raw.removeprefix(UTF8_BOM)
     try:
         return raw.decode("utf-8")
@@ -100,12 +104,3 @@ def decode_line(raw: bytes, path: str | Path, number: int) -> str:
             f"0x{raw[error.start]:02x} is not valid UTF-8; save the file as UTF-8 "
             f"(for example: iconv -f LATIN1 -t UTF-8)"
         ) from None
-
-
-def refuse_utf16(path: str | Path, first: bytes) -> None:
-    """Refuse a file that begins as UTF-16 does; the message has the command that converts it."""
-    if UTF16.match(first):
-        raise UserError(
-            f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
-            f"convert it (for example: iconv -f UTF-16 -t UTF-8)"
-        )

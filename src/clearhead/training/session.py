@@ -31,7 +31,9 @@ log = logging.getLogger("clearhead.train")
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STOP_SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 STDERR = 2
-ADVICE = "tcmalloc makes a long run faster and smaller: sudo apt install libtcmalloc-minimal4"
+TCMALLOC = (
+    "a long run is faster and needs less memory with it: sudo apt install libtcmalloc-minimal4"
+)
 
 
 class Session:
@@ -146,9 +148,9 @@ class Session:
         more = f", {frozen:,} frozen" if frozen else ""
         log.info("%s, %s parameters%s", self.task.summary(), f"{trained:,}", more)
         _warn_of_settings(self.recipe)
-        searches = sys.platform == "linux" and self.settings.device.type == "cpu" and not allocator
-        if searches and self.recipe.run.steps >= 1000:
-            log.info(ADVICE)
+        glibc = sys.platform == "linux" and self.settings.device.type == "cpu" and not allocator
+        if glibc and self.recipe.run.steps >= 1000:
+            log.info("tcmalloc is not loaded; %s", TCMALLOC)
         if self.progress.step:
             log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
 
