@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from clearhead.cli import main
-from clearhead.training import reporter
 from clearhead.training.recipe_file import (
     built_in_recipes,
     dump_recipe,
@@ -20,13 +19,9 @@ from clearhead.training.recipe_file import (
     load_recipe,
 )
 from clearhead.training.session import STOP_SIGNALS
+from tests.training.conftest import no_pictures  # noqa: F401 - a fixture
 from tests.training.tiny import tiny_recipe
 from tests.training.tiny_language import write_text
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporter, "draw_curves", lambda *given: None)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """`clearhead train`: train a model as a recipe describes, with tcmalloc if it is there."""
 
-import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -141,6 +140,8 @@ def restart_with_tcmalloc(arguments: list[str]) -> None:
     trains = verb == ["train"] or (verb == ["bio"] and of_bio)
     if sys.platform != "linux" or "LD_PRELOAD" in os.environ or not trains:
         return
+    import ctypes
+
     with suppress(OSError):  # not installed
         ctypes.CDLL(TCMALLOC)
         command = [sys.executable, *sys.orig_argv[1:]]

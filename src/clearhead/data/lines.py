@@ -90,7 +90,7 @@ def decode_line(raw: bytes, path: str | Path, number: int) -> str:
         UserError: it is not UTF-8; file, line and byte are named.
     """
     if number == 1:
-        if UTF16.match(raw + b"\n"):
+        if UTF16.match(raw + b"\n"):  # its end, too: one character would not suffice
             raise UserError(
                 f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
                 f"convert it (for example: iconv -f UTF-16 -t UTF-8)"

@@ -31,9 +31,6 @@ log = logging.getLogger("clearhead.train")
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STOP_SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 STDERR = 2
-TCMALLOC = (
-    "a long run is faster and needs less memory with it: sudo apt install libtcmalloc-minimal4"
-)
 
 
 class Session:
@@ -150,7 +147,10 @@ class Session:
         _warn_of_settings(self.recipe)
         glibc = sys.platform == "linux" and self.settings.device.type == "cpu" and not allocator
         if glibc and self.recipe.run.steps >= 1000:
-            log.info("tcmalloc is not loaded; %s", TCMALLOC)
+            log.info(
+                "tcmalloc is not loaded; a long run is faster and needs less memory with it: "
+                "sudo apt install libtcmalloc-minimal4"
+            )
         if self.progress.step:
             log.info("resuming after step %d of %d", self.progress.step, self.recipe.run.steps)
 
