@@ -121,6 +121,34 @@ HEAD_DROPOUT = "self.attention(query, key, value, mask, self.dropout)"
 WITHOUT = "self.attention(query, key, value, mask, None)"
 JOINED = "self.w_o(self.join_heads(x))"
 DROPPED = "self.w_o(nn.functional.dropout(self.join_heads(x), self.dropout.p, self.training))"
+BY_HAND = """
+
+class DropoutByHand(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return x * (torch.rand(x.shape) > self.p){} if self.training else x
+
+import torch
+"""
+# The exercises on blocks with dropout, and their subjects.
+DROPOUTS = (
+    ("add-positions", "positional_encoding"),
+    ("multi-head-attention", "multi_head_attention"),
+    ("residual", "residual"),
+    ("write-feed-forward", "feed_forward"),
+)
+
+
+def with_dropout_by_hand(subject: str, scaled: str) -> str:
+    """The solution with a dropout of the learner's own, which divides by 1 - p or does not."""
+    return changed(subject, "nn.Dropout(dropout)", "DropoutByHand(dropout)") + BY_HAND.format(
+        scaled
+    )
+
+
 MEAN = "((1 - smoothing) * nll + smoothing * uniform).mean()"
 LOWEST = "torch.finfo(scores.dtype).min"
 
@@ -130,6 +158,7 @@ RIGHT = [
     ("multi-head-attention", MATRICES),
     ("write-feed-forward", WRITTEN_OUT),
     ("write-attention", ATTENTION),
+    *((name, with_dropout_by_hand(subject, " / (1 - self.p)")) for name, subject in DROPOUTS),
 ]
 WRONG = [
     ("multi-head-attention", changed("multi_head_attention", HEAD_DROPOUT,
@@ -209,4 +238,5 @@ UNNAMED = [
      "x.transpose(2, 3).flatten(1)"), "RuntimeError"),
     ("scale", changed("attention", "math.sqrt(d_k)", "(2.5 if len(query) == 1 else math.sqrt(d_k))"),
      "batch=1"),
+    *((name, with_dropout_by_hand(subject, ""), "must be divided by 1 - p") for name, subject in DROPOUTS),
 ]  # fmt: skip

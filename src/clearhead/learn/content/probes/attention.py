@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clearhead.learn.content.probes.draws import see_draws
+from clearhead.learn.content.probes.draws import EVERYTHING, see_draws, see_mean
 from clearhead.learn.run import EITHER_WEIGHTS, Run, probe
 
 
@@ -129,10 +129,11 @@ def multi_head_attention(run: Run) -> None:
     look_ahead = torch.ones(run.query, run.query, dtype=torch.bool).tril()[None, None]
     before = run.see("output with a look-ahead mask", block, x, x, x, look_ahead)
     _causality(run, block, x, look_ahead, before)
-    dropped = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0, training=True)
+    dropped = run.block("MultiHeadAttentionBlock", d_model, run.h, EVERYTHING, training=True)
     run.see("output in training with dropout 1", dropped, x, k, v, None)
     half = run.block("MultiHeadAttentionBlock", d_model, run.h, 0.5, training=True)
     see_draws(run, half, x, k, v, None)
+    see_mean(run, half, x, k, v, None)
     still = run.block("MultiHeadAttentionBlock", d_model, run.h, 1.0)
     run.see("output in evaluation with dropout 1", still, x, k, v, None)
 

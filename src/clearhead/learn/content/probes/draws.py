@@ -1,4 +1,4 @@
-"""How many elements a block draws at random: one for each element to which it applies dropout."""
+"""What dropout does in a learner's block, which need not use `nn.Dropout`."""
 
 from typing import Any
 
@@ -9,6 +9,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from clearhead.learn.run import Run
 
 ELEMENTS = "elements to which dropout is applied in training"
+UNBIASED = "on average over dropout the output in training is the output in evaluation"
+# Drops everything, as a rate of 1 does. With 1 itself `x * kept / (1 - p)` is 0 / 0.
+EVERYTHING = 1.0 - 2.0**-30
+COPIES = 400
 
 
 class _Draws(TorchDispatchMode):
@@ -36,3 +40,20 @@ def see_draws(run: Run, block: nn.Module, *inputs: Any) -> None:
     with torch.no_grad(), _Draws() as draws:
         output = block(*inputs)
     run.seen[ELEMENTS] = None if output is None else draws.elements
+
+
+def see_mean(run: Run, block: nn.Module, *inputs: Any) -> None:
+    """The law that dropout is unbiased, for a block whose output is linear in what is kept.
+
+    One call with many copies of the batch is many draws. Their mean is compared with the output
+    in evaluation, in units of the mean's standard error.
+    """
+    many = [v.repeat_interleave(COPIES, 0) if isinstance(v, torch.Tensor) else v for v in inputs]
+    with torch.no_grad():
+        draws, expected = block.train()(*many), block.eval()(*inputs)
+    if not isinstance(expected, torch.Tensor) or draws.shape != (len(many[0]), *expected.shape[1:]):
+        return
+    draws = draws.unflatten(0, (-1, COPIES))
+    error = draws.std(1) / COPIES**0.5 + 1e-4 * expected.std()
+    unbiased = bool(((draws.mean(1) - expected).abs() < 6 * error).all())
+    run.law(UNBIASED, unbiased, "it is not; what is kept must be divided by 1 - p")

@@ -1,9 +1,9 @@
 """Probes of the parts of a layer: embeddings, positions, norm, feed-forward, residual."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from clearhead.learn.content.probes.draws import see_draws
+from clearhead.learn.content.probes.draws import EVERYTHING, see_draws, see_mean
 from clearhead.learn.run import Run, probe
 
 SIZES = (
@@ -44,10 +44,11 @@ def positional_encoding(run: Run) -> None:
     run.law(BUFFER, not loose, "it is a plain tensor; use register_buffer")
     still = run.block("PositionalEncoding", run.d_model, longest, 1.0)
     run.see("output in evaluation with dropout 1", still, x)
-    dropped = run.block("PositionalEncoding", run.d_model, longest, 1.0, training=True)
+    dropped = run.block("PositionalEncoding", run.d_model, longest, EVERYTHING, training=True)
     run.see("output in training with dropout 1", dropped, x)
     half = run.block("PositionalEncoding", run.d_model, longest, 0.5, training=True)
     see_draws(run, half, x)
+    see_mean(run, half, x)
 
 
 @probe(*({**sizes, "seq_len": sizes["seq_len"] + 4} for sizes in SIZES))
@@ -69,9 +70,11 @@ def feed_forward(run: Run) -> None:
     block = run.block("FeedForwardBlock", run.d_model, run.d_ff, 0.0)
     x = run.normal(run.batch, run.seq_len, run.d_model)
     run.see("output", block, x)
-    dropped = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0, training=True)
+    dropped = run.block("FeedForwardBlock", run.d_model, run.d_ff, EVERYTHING, training=True)
     run.see("output in training with dropout 1", dropped, x)
-    see_draws(run, run.block("FeedForwardBlock", run.d_model, run.d_ff, 0.5, training=True), x)
+    half = run.block("FeedForwardBlock", run.d_model, run.d_ff, 0.5, training=True)
+    see_draws(run, half, x)
+    see_mean(run, half, x)
     still = run.block("FeedForwardBlock", run.d_model, run.d_ff, 1.0)
     run.see("output in evaluation with dropout 1", still, x)
 
@@ -79,7 +82,7 @@ def feed_forward(run: Run) -> None:
 @probe(*SIZES)
 def residual(run: Run) -> None:
     """`ResidualConnection(dropout)`, called with x and a sublayer."""
-    _residual(run, "ResidualConnection")
+    see_mean(run, *_residual(run, "ResidualConnection"))
 
 
 @probe(*SIZES)
@@ -88,13 +91,17 @@ def post_norm(run: Run) -> None:
     _residual(run, "PostNormResidualConnection")
 
 
-def _residual(run: Run, name: str) -> None:
+def _residual(run: Run, name: str) -> tuple[nn.Module, Tensor, nn.Module]:
+    """What both have in common; returns the block with a rate of 0.5 and its inputs."""
     sublayer = run.filled(nn.Linear(run.d_model, run.d_model))
     x = run.normal(run.batch, run.seq_len, run.d_model) * 3.0 + 1.0
     run.see("output", run.block(name, 0.0), x, sublayer)
-    run.see("output in training with dropout 1", run.block(name, 1.0, training=True), x, sublayer)
-    see_draws(run, run.block(name, 0.5, training=True), x, sublayer)
+    dropped = run.block(name, EVERYTHING, training=True)
+    run.see("output in training with dropout 1", dropped, x, sublayer)
+    half = run.block(name, 0.5, training=True)
+    see_draws(run, half, x, sublayer)
     run.see("output in evaluation with dropout 1", run.block(name, 1.0), x, sublayer)
+    return half, x, sublayer
 
 
 @probe(*({**sizes, "vocab": v} for sizes, v in zip(SIZES, (11, 9, 13), strict=True)))

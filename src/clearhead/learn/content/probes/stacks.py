@@ -15,7 +15,7 @@ from clearhead.blocks import (
     PositionalEncoding,
     ProjectionLayer,
 )
-from clearhead.learn.content.probes.draws import see_draws
+from clearhead.learn.content.probes.draws import EVERYTHING, see_draws
 from clearhead.learn.run import Run, probe
 
 H, D_FF = 3, 11
@@ -64,7 +64,7 @@ def encoder_block(run: Run) -> None:
     output = run.see("output", block, x, mask)
     _ignores_padding(run, block, x, mask, output)
     parts = _attention(run), _feed_forward(run)
-    dropped = run.block("EncoderBlock", *parts, 1.0, training=True)
+    dropped = run.block("EncoderBlock", *parts, EVERYTHING, training=True)
     run.see("output in training with dropout 1", dropped, x, mask)
     see_draws(run, run.block("EncoderBlock", *parts, 0.5, training=True), x, mask)
     still = run.block("EncoderBlock", _attention(run), _feed_forward(run), 1.0)
@@ -97,7 +97,7 @@ def decoder_block(run: Run) -> None:
     parts = (_attention(run), _attention(run), _feed_forward(run))
     block = run.block("DecoderBlock", *parts, 0.0)
     _decode(run, block)
-    dropped = run.block("DecoderBlock", *parts, 1.0, training=True)
+    dropped = run.block("DecoderBlock", *parts, EVERYTHING, training=True)
     x, memory, src_mask, tgt_mask = _decoder_inputs(run)
     run.see("output in training with dropout 1", dropped, x, memory, src_mask, tgt_mask)
     half = run.block("DecoderBlock", *parts, 0.5, training=True)
