@@ -164,15 +164,18 @@ def test_search_settings_of_the_file_that_differ_from_ours_are_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "clearhead")
-    for content in ('{"num_beams": 4, "length_penalty": 1, "no_repeat_ngram_size": null}', "{}"):
+    ours = '{"num_beams": 4, "length_penalty": 1, "no_repeat_ngram_size": null, "min_length": 0}'
+    for content in (ours, "{}"):
         (tmp_path / "generation_config.json").write_text(content, encoding="utf-8")
         log_search_settings(tmp_path)
     assert not caplog.records
-    content = '{"num_beams": 6, "length_penalty": 1.0, "no_repeat_ngram_size": 2}'
+    content = '{"num_beams": 6, "length_penalty": 1.0, "no_repeat_ngram_size": 2'
+    content += ', "forced_bos_token_id": 5}'
     (tmp_path / "generation_config.json").write_text(content, encoding="utf-8")
     log_search_settings(tmp_path)
     assert "has num_beams=6, no_repeat_ngram_size=2, which clearhead does not apply" in caplog.text
     assert "set beam_size=6, no_repeat_ngram=2 (" in caplog.text
+    assert "has forced_bos_token_id=5, for which clearhead has no option" in caplog.text
 
 
 def test_the_defaults_of_the_search_are_those_of_decoding_options() -> None:

@@ -9,6 +9,7 @@ import pytest
 import tokenizers
 import transformers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
 
 from clearhead.data.corpus import GrammarPairs
 from clearhead.errors import UserError
@@ -88,6 +89,23 @@ def test_pairs_are_theirs(tmp_path: Path) -> None:
     expected = theirs("A man.", "He rides a bicycle.")
     found = ours.encode_pair("A man.", "He rides a bicycle.")
     assert found == (expected["input_ids"], expected["token_type_ids"])
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"single": "[CLS] $A [SEP]"},  # a pair has no special tokens
+        {"single": "$A", "pair": "[CLS] $A [SEP] $B [SEP]"},  # segment 0 throughout
+    ],
+)
+def test_a_pair_written_otherwise_is_refused(tmp_path: Path, template: dict[str, str]) -> None:
+    wordpiece(tmp_path)
+    ours = load_tokenizer(tmp_path)
+    assert isinstance(ours, FastTokenizer)
+    special = [(name, ours._engine.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    ours._engine.post_processor = TemplateProcessing(**template, special_tokens=special)
+    with pytest.raises(UserError, match="does not write a pair as"):
+        ours.encode_pair("A man.", "He rides a bicycle.")
 
 
 @pytest.mark.parametrize("spaced", [True, False])

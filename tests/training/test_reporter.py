@@ -100,6 +100,17 @@ def test_curves_are_drawn_now_and_then_and_when_a_run_ends(
     assert found == drawn
 
 
+def test_a_picture_that_cannot_be_written_does_not_end_a_run(
+    session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reporter, "draw_curves", draw_curves)
+    session.run.curves.mkdir()  # as when another program has locked the picture on Windows
+    run(session)
+    err = capsys.readouterr().err
+    assert "done: 12 steps" in err
+    assert re.search(r"curves\.png: .*; training continues without the picture", err)
+
+
 @pytest.mark.parametrize("no_color", [False, True])
 def test_on_a_terminal_a_bar_moves_below_the_log(
     no_color: bool, session: Session, monkeypatch: pytest.MonkeyPatch

@@ -92,8 +92,8 @@ def decode_line(raw: bytes, path: str | Path, number: int) -> str:
     if number == 1:
         if UTF16.match(raw + b"\n"):  # its end, too: one character would not suffice
             raise UserError(
-                f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; "
-                f"convert it (for example: iconv -f UTF-16 -t UTF-8)"
+                f"{path}, line 1, byte 0: the file is UTF-16, expected UTF-8; save it as UTF-8 "
+                f"in an editor, or with: iconv -f UTF-16 -t UTF-8"
             )
         raw = raw.removeprefix(UTF8_BOM)
     try:
@@ -101,6 +101,6 @@ def decode_line(raw: bytes, path: str | Path, number: int) -> str:
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path}, line {number}, byte {error.start + 1} of the line: "
-            f"0x{raw[error.start]:02x} is not valid UTF-8; save the file as UTF-8 "
-            f"(for example: iconv -f LATIN1 -t UTF-8)"
+            f"0x{raw[error.start]:02x} is not valid UTF-8; save the file as UTF-8 in an editor, "
+            f"or with: iconv -f LATIN1 -t UTF-8"
         ) from None

@@ -70,6 +70,13 @@ SEARCH: dict[str, tuple[str, float]] = {
     "length_penalty": ("length_penalty", 1.0),
     "no_repeat_ngram_size": ("no_repeat_ngram", 0),
 }
+# Settings that `DecodingOptions` does not have, and the values that change nothing.
+WITHOUT_OPTION = {
+    "forced_bos_token_id": None,
+    "repetition_penalty": 1.0,
+    "encoder_no_repeat_ngram_size": 0,
+    "min_length": 0,
+}
 
 
 def log_search_settings(directory: Path) -> None:
@@ -83,6 +90,14 @@ def log_search_settings(directory: Path) -> None:
             directory,
             ", ".join(f"{key}={value}" for key, value in given.items()),
             ", ".join(f"{SEARCH[key][0]}={value}" for key, value in given.items()),
+        )
+    other = {k: raw[k] for k, usual in WITHOUT_OPTION.items() if raw.get(k) not in (None, usual)}
+    if other:
+        logger.info(
+            "generation_config.json of %s has %s, for which clearhead has no option; transformers "
+            "may translate otherwise",
+            directory,
+            ", ".join(f"{key}={value}" for key, value in other.items()),
         )
 
 

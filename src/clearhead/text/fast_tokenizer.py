@@ -49,9 +49,19 @@ class FastTokenizer(EngineTokenizer):
         self.special_ids = {role: number for role, number in found.items() if number is not None}
 
     def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
-        """Ids of two texts in one sequence, and the segment (0 or 1) of each token."""
+        """Ids of two texts in one sequence, and the segment (0 or 1) of each token.
+
+        Raises:
+            UserError: the tokenizer's file does not write a pair as BERT does.
+        """
         first, second = without_lone_surrogates(text), without_lone_surrogates(other)
         found = self._engine.encode(first, second)
+        if sum(found.special_tokens_mask) != 3 or 1 not in found.type_ids:
+            raise UserError(
+                "this tokenizer does not write a pair as [CLS] A [SEP] B [SEP] with segments 0 and "
+                "1 (post_processor in tokenizer.json); give one text, or a model whose tokenizer "
+                "does so"
+            )
         return found.ids, found.type_ids
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int | None]]:

@@ -138,7 +138,10 @@ class Reporter:
         return f"{name} {shown:.3f}  {self.metric.label} {value:.{self.metric.digits}f}"
 
     def _draw(self) -> None:
-        draw_curves(self.metrics.records, self.run.curves, self.metric)
+        try:
+            draw_curves(self.metrics.records, self.run.curves, self.metric)
+        except UserError as error:  # on Windows a program that shows the picture locks it
+            log.warning("%s; training continues without the picture", error)
         self._next_drawing, self._drawn = time.monotonic() + DRAW_EVERY, True
 
     def _record(self, kind: str, values: dict[str, float]) -> None:
