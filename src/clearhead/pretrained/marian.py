@@ -64,18 +64,15 @@ TABLES = {
 }
 
 
-# Settings of a search in generation_config.json: their names and defaults in `DecodingOptions`.
+# Settings of a search in generation_config.json: our options, if we have them, and the defaults.
 SEARCH: dict[str, tuple[str, float]] = {
     "num_beams": ("beam_size", 4),
     "length_penalty": ("length_penalty", 1.0),
     "no_repeat_ngram_size": ("no_repeat_ngram", 0),
-}
-# Settings that `DecodingOptions` does not have, and the values that change nothing.
-WITHOUT_OPTION = {
-    "forced_bos_token_id": None,
-    "repetition_penalty": 1.0,
-    "encoder_no_repeat_ngram_size": 0,
-    "min_length": 0,
+    "repetition_penalty": ("", 1.0),
+    "encoder_no_repeat_ngram_size": ("", 0),
+    "min_length": ("", 0),
+    "forced_bos_token_id": ("", -1),
 }
 
 
@@ -83,21 +80,13 @@ def log_search_settings(directory: Path) -> None:
     """Log the settings in generation_config.json, which is not applied, that differ from ours."""
     raw = read_json(directory / "generation_config.json", {})
     given = {key: raw[key] for key in SEARCH if raw.get(key) not in (None, SEARCH[key][1])}
+    options = [f"{SEARCH[key][0]}={value}" for key, value in given.items() if SEARCH[key][0]]
     if given:
+        found = ", ".join(f"{key}={value}" for key, value in given.items())
+        advice = f"set {', '.join(options)} (options of the same names on the command line)"
         logger.info(
-            "generation_config.json of %s has %s, which clearhead does not apply; to search with "
-            "these values, set %s (options of the same names on the command line)",
-            directory,
-            ", ".join(f"{key}={value}" for key, value in given.items()),
-            ", ".join(f"{SEARCH[key][0]}={value}" for key, value in given.items()),
-        )
-    other = {k: raw[k] for k, usual in WITHOUT_OPTION.items() if raw.get(k) not in (None, usual)}
-    if other:
-        logger.info(
-            "generation_config.json of %s has %s, for which clearhead has no option; transformers "
-            "may translate otherwise",
-            directory,
-            ", ".join(f"{key}={value}" for key, value in other.items()),
+            f"generation_config.json of {directory} has {found}, which clearhead does not apply"
+            + (f"; to search with these values, {advice}" if options else "")
         )
 
 

@@ -89,9 +89,10 @@ def find_in_torch_checks(
     for frame, _ in traceback.walk_tb(error.__traceback__):
         inspect = _CHECKS.get(frame.f_code.co_name)
         if inspect and frame.f_globals.get("__name__", "").startswith("torch.nn."):
-            found = inspect(frame.f_locals, shape_of)
+            variables = dict(frame.f_locals)  # from Python 3.13 on a proxy, whose keys are a list
+            found = inspect(variables, shape_of)
             if found:
-                held = {id(v): (word, v) for word, v in frame.f_locals.items() if type(v) is Tensor}
+                held = {id(v): (word, v) for word, v in variables.items() if type(v) is Tensor}
                 inputs = [Operand(word, shape_of(tensor)) for word, tensor in held.values()]
                 return [operand for operand in inputs if operand.shape], found
     return None
