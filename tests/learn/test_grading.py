@@ -8,7 +8,7 @@ import pytest
 
 from clearhead.learn.answer import run_answer
 from clearhead.learn.client import Grader
-from clearhead.learn.grading import grade
+from clearhead.learn.grading import grade, of_errors
 from clearhead.learn.manifest import course
 from clearhead.learn.report import Report
 from clearhead.learn.session import check_text
@@ -55,6 +55,16 @@ def test_a_wrong_answer_without_a_known_mistake_is_refused_and_not_misnamed(
     report = graded_here(exercise, text)
     assert not report.passed and words in str(report)
     assert not report.mistakes, str(report)
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["AssertionError: Torch not compiled with CUDA enabled",
+     "RuntimeError: Found no NVIDIA driver on your system.",
+     "RuntimeError: Expected all tensors to be on the same device, but found mps:0 and cpu"],
+)  # fmt: skip
+def test_a_fixed_device_is_recognized_with_every_build_of_torch(error: str) -> None:
+    assert [*of_errors([{"raw": error}])] == ["device-fixed"]
 
 
 def test_output_and_weights_in_a_list_are_a_pair_as_well() -> None:

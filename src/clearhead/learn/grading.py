@@ -1,5 +1,6 @@
 """From what was seen of an answer to a report: checks, then the name of the mistake."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, islice
@@ -129,7 +130,7 @@ def _effects(records: Records, expected: Records, cases: list[Sizes]) -> Iterato
     wrong = [_wrong(seen, right) for seen, right in zip(records, expected, strict=True)]
     every = set().union(*wrong)
     failed = any("error" in record for record in records)
-    yield from _of_errors(records)
+    yield from of_errors(records)
     far = set().union(*(_wrong(*pair, ALMOST) for pair in zip(records, expected, strict=True)))
     if not failed and _values(every) and not _values(far):
         yield "almost-right"
@@ -168,10 +169,11 @@ def _outputs(keys: set[str]) -> list[str]:
     return [key for key in _values(keys) if not key.startswith("gradient of ")]
 
 
-def _of_errors(records: Records) -> Iterator[str]:
+def of_errors(records: Records) -> Iterator[str]:
+    """The mistakes that the text of an error names."""
     errors = [str(record.get("raw")) for record in records]
     if any("inplace operation" in error for error in errors):
         changed = any(record.get(UNCHANGED) is False for record in records)
         yield "input-changed-in-place" if changed else "needed-value-changed-in-place"
-    if any("cuda" in error.lower() for error in errors):
+    if any(re.search("cuda|nvidia|same device", error, re.IGNORECASE) for error in errors):
         yield "device-fixed"

@@ -167,8 +167,33 @@ def bound_names(statement: ast.stmt) -> set[str]:
     """The names that a statement of a module binds, also inside `if`, `try` or `with`."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    table = symtable.symtable(ast.unparse(statement), "", "exec")
+    table = symbol_table(statement)
     return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+
+
+class _Comprehensions(ast.NodeTransformer):
+    """Replaces [… for …] and {… for …} by (… for …), which has a scope of its own."""
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(node.elt, node.generators))
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return self.generic_visit(ast.GeneratorExp(pair, node.generators))
+
+
+def symbol_table(statement: ast.stmt) -> symtable.SymbolTable:
+    """The names of a statement as Python's compiler sees them.
+
+    From Python 3.12 on its table lists the variable of a comprehension among those of the module.
+
+    Raises:
+        SyntaxError: the compiler refuses the statement.
+    """
+    tree = _Comprehensions().visit(ast.parse(ast.unparse(statement)))
+    return symtable.symtable(ast.unparse(tree), "answer", "exec")
 
 
 def _sorted_imports(lines: list[str]) -> list[str]:

@@ -7,13 +7,12 @@ does. In a problem set the cells of an exercise end with its `check("name")`.
 import ast
 import contextlib
 import re
-import symtable
 from collections.abc import Iterable, Mapping
 
 from clearhead.errors import UserError
 from clearhead.learn.manifest import Exercise, course
 from clearhead.learn.notebooks.problem_sets import open_text
-from clearhead.learn.source import BLANK, bound_names, definition
+from clearhead.learn.source import BLANK, bound_names, definition, symbol_table
 
 STUB = "raise NotImplementedError"
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -128,7 +127,7 @@ def _used(node: ast.stmt) -> set[str]:
     An argument or a variable of one function does not hide a global name that another one reads.
     """
     try:
-        tables = [symtable.symtable(ast.unparse(node), "answer", "exec")]
+        tables = [symbol_table(node)]
     except SyntaxError:  # the grader reports it
         return set()
     for table in tables:  # which grows
