@@ -133,8 +133,17 @@ def test_a_body_that_is_still_the_stub_is_not_done() -> None:
     assert list(handed_in([text, 'check("write-attention")']).values()) == [""]
 
 
-def test_a_cell_may_check_several_exercises() -> None:
-    masks, both = solution("masks"), 'check("scale")\ncheck("padding-mask")'
+@pytest.mark.parametrize(
+    "both",
+    [
+        'check("scale")\ncheck("padding-mask")',
+        'check("scale"); check("padding-mask")',
+        'for name in ("scale", "padding-mask"): check(name)',
+        'for name in ["scale", "padding-mask"]:\n    check(name)',
+    ],
+)
+def test_a_cell_may_check_several_exercises(both: str) -> None:
+    masks = solution("masks")
     assert texts_of(SCALE, masks, both) == {"scale": SCALE, "padding-mask": masks}
 
 

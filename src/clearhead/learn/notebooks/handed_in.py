@@ -16,10 +16,11 @@ from clearhead.learn.source import BLANK, bound_names, definition, symbol_table
 
 STUB = "raise NotImplementedError"
 IMPORTS = (ast.Import, ast.ImportFrom)
-# A line with check("scale"), or one that the grader refuses.
+# A line that calls check, with the lines of a loop below it, or one that the grader refuses.
 CHECK = re.compile(
-    r"""^(?!\s|def).*?\bcheck\((?:.*?["']([\w.-]+)["'])?.*|^from clearhead\.learn .*""", re.M
+    r"^(?!\s|def)(?:.*\bcheck\(|for\b.*:\s*?\n[ \t]+check\().*|^from clearhead\.learn .*", re.M
 )
+NAME = re.compile(r"""["']([\w.-]+)["']""")
 # %timeit f(x), files = !ls, tensor?; what stands below other cells may import no __future__
 MAGIC = re.compile(
     r"^([ \t]*)(?:(?:[\w, ]+= *)?(?:[%!?]{1,2}[\w(/.~].*|[\w.]+\?{1,2})|from __future__ .*)$", re.M
@@ -40,7 +41,8 @@ def handed_in(cells: Iterable[str]) -> dict[Exercise, str]:
     own: list[str] = []  # the cells since the last check
     for text in cells:
         own.append(MAGIC.sub(r"\1pass", text))
-        checked = [known[name] for name in CHECK.findall(text) if name in known]
+        names = NAME.findall("\n".join(CHECK.findall(text)))
+        checked = [known[name] for name in names if name in known]
         for exercise in checked:
             found[exercise] = _answer(exercise, earlier, own) or found.get(exercise, "")
         if checked:
