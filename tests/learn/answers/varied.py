@@ -238,5 +238,5 @@ UNNAMED = [
      "x.transpose(2, 3).flatten(1)"), "RuntimeError"),
     ("scale", changed("attention", "math.sqrt(d_k)", "(2.5 if len(query) == 1 else math.sqrt(d_k))"),
      "batch=1"),
-    *((name, with_dropout_by_hand(subject, ""), "must be divided by 1 - p") for name, subject in DROPOUTS),
+    *((name, with_dropout_by_hand(subject, ""), "divide what is kept by 1 - p") for name, subject in DROPOUTS),
 ]  # fmt: skip

@@ -54,6 +54,5 @@ def see_mean(run: Run, block: nn.Module, *inputs: Any) -> None:
     if not isinstance(expected, torch.Tensor) or draws.shape != (len(many[0]), *expected.shape[1:]):
         return
     draws = draws.unflatten(0, (-1, COPIES))
-    error = draws.std(1) / COPIES**0.5 + 1e-4 * expected.std()
-    unbiased = bool(((draws.mean(1) - expected).abs() < 6 * error).all())
-    run.law(UNBIASED, unbiased, "it is not; what is kept must be divided by 1 - p")
+    errors = (draws.mean(1) - expected) / (draws.std(1) / COPIES**0.5 + 1e-4 * expected.std())
+    run.law(UNBIASED, bool((errors.abs() < 6).all()), "it is not; divide what is kept by 1 - p")
