@@ -4,7 +4,7 @@
 
 Write the French side with ordinary spaces, then run this on the file. It sets U+202F before
 ; ! ? and between groups of three digits, U+00A0 inside « » and before : % and symbols of
-units, in times ("15 h 30") and in "n° 5"; it makes curly apostrophes straight and composes
+units, in times ("15 h 30"), in "n° 5" and "§ 5"; it makes curly apostrophes straight and composes
 accents (NFC). Inline code, URLs and e-mail addresses stay as they are.
 """
 
@@ -17,7 +17,8 @@ WIDE, NARROW = "\u00a0", "\u202f"
 COPIED = re.compile(r"(`[^`]*`|https?://[^\s,»]+|www\.[^\s,»]+|\S+@\S+)")
 UNITS = (
     "€|\\$|£|¥|%|°C|°F|°|K|km/h|km|cm|mm|nm|m|ha|kg|mg|g|t|ml|cl|l|L|ko|Mo|Go|To|"
-    "kHz|MHz|GHz|Hz|kWh|kW|MW|W|V|eV|ms|s|min|h"
+    "kHz|MHz|GHz|Hz|kWh|kW|MW|W|V|eV|ms|s|min|h|[cdk]?m[²³]|µl|µm|nM|µM|Å|m?mol/L|pb|kDa|"
+    "h?Pa|mA|Ω|Mbit/s|N/m|mi/h|mph|tr/min|psi|lb|k?cal|ppm|UA|j/7|EUR|USD|GBP|CHF|CAD|JPY"
 )
 SPACE = "[ \u00a0\u202f]+"
 RULES = [
@@ -27,7 +28,7 @@ RULES = [
     (rf"{SPACE}»", WIDE + "»"),
     (rf"(?<=\d){SPACE}(?=(?:{UNITS})(?![\w'’]))", WIDE),
     (rf"(?<=\d\u00a0h){SPACE}(?=\d)", WIDE),
-    (rf"(?<=n°){SPACE}(?=\d)", WIDE),
+    (rf"(?:(?<=n°)|(?<=§)){SPACE}(?=\d)", WIDE),
     ("’", "'"),
 ]
 THOUSANDS = re.compile(r"(?<![\d,.])(?<!\d[ \u202f])\d{1,3}(?:[ \u202f]\d{3})+(?![ \u202f]?\d)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Train a language model and compare its perplexity with the lowest possible one: five minutes.
+# Train a language model and compare its perplexity with the lowest possible one, in a few minutes.
 #
 #   recipes/causal.sh [OPTIONS OF clearhead train ...]
 #

@@ -9,7 +9,7 @@
 # fra.txt), split so that no held-out sentence, English or French, occurs in training.
 #
 # The finished model is in RUN_DIR/package. SHIPPED_DIR=src/clearhead/shipped/en_fr replaces the
-# translator of the package instead; its README.md, which stays, has to be rewritten then.
+# translator of the package instead; its README.md is not overwritten: update it by hand.
 #
 # Machine: two CPU cores, two hours with bfloat16 units, five with AVX2 only; on Linux install
 # tcmalloc first (sudo apt install libtcmalloc-minimal4). An interrupted run continues with the same
@@ -31,9 +31,9 @@ run=${RUN_DIR:-runs/en_fr}
 shipped=${SHIPPED_DIR:-$run/package}
 
 # 1. Collect the training pairs. Tatoeba has everyday sentences, but few names, numbers
-#    and technical terms, and it translates Mary as Marie in every third pair; those pairs
-#    are left out, because names are to be copied. Our own pairs (corpus/en_fr, CC0) are
-#    taken once, those of words alone, labels and markup (forms) twice. The wide grammar
+#    and technical terms, and it translates Mary as Marie in a third of the pairs with that name;
+#    those pairs are left out, because names are to be copied. Our own pairs (corpus/en_fr,
+#    CC0) are taken once, those of single words, labels and markup (forms) twice. The wide grammar
 #    adds dates, times, prices and agreement.
 mkdir -p "$(dirname "$run")"
 if [ ! -e "$run-pairs.tsv" ]; then

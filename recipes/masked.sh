@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pre-train a small BERT on masked words, in about five minutes.
+# Pre-train a small BERT on masked words, in a few minutes.
 #
 #   recipes/masked.sh [OPTIONS OF clearhead train ...]
 #

@@ -168,7 +168,7 @@ become too large therefore receive smaller gradients, without any rule for it.
 ## Which axis?
 
 The mean runs over the features of one token. Two other choices have the right shape as well: over
-the positions of the sentence (`dim=-2`), and over the batch, as batch normalization has it in image
+the positions of the sentence (`dim=-2`), and over the batch, as batch normalization does in image
 models. Change one token of one sentence. **Predict:** the outputs of which other tokens change?
 """
 

@@ -100,7 +100,7 @@ $$\text{Encoder}(x) = \text{Norm}(\text{Block}_N(\dots \text{Block}_1(x)))$$
 |---|---|---|
 | $x$ | (batch, src_len, d_model) | embeddings plus positions, later the output of the block below |
 | mask | (batch, 1, 1, src_len) | True where the source has a token, False at padding |
-| Norm | as x | three norms with separate weights: two per block, one after the stack |
+| Norm | as x | 2N + 1 norms with separate weights: two per block, one after the stack |
 | N | scalar | number of blocks: 6 in the paper |
 
 (Dropout is omitted, and the norms are placed as in pre-norm, chapter 9.)

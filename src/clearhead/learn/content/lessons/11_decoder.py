@@ -205,8 +205,9 @@ the test above with a changed token.
 
 ## Reading the source
 
-Cross-attention is the only way by which the source enters the decoder. Its weights in the
-translator that comes with clearhead, for a sentence with a different word order in French.
+Cross-attention is the only way by which the source enters the decoder. The next cell
+shows its weights in the translator that comes with clearhead, for a sentence whose word order
+differs in French.
 **Predict:** where is the largest weight in the row in which the French adjective is written?
 """
 

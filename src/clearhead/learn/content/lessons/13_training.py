@@ -266,8 +266,8 @@ show_exercises(13)
   as text.
 - *EOS left out of the loss.* Nothing teaches the model to stop; every translation runs to the
   length limit. How to notice: translations that start well and then repeat.
-- *A mean over padding.* Dividing by batch · tgt_len makes the loss of a sentence depend on the
-  others. How to notice: pad the same batch more; the loss must not change.
+- *A mean over padding.* Dividing by batch · tgt_len makes the loss depend on how much the batch is
+  padded. How to notice: pad the same batch more; the loss must not change.
 - *No warm-up, or a learning rate that is too high, in a post-norm model.* The loss falls and every
   translation is the same short sentence: the decoder has become a language model that ignores its
   source. How to notice: translate two different sentences and compare.

@@ -108,7 +108,9 @@ show_source("clearhead.decoding.search:greedy_search")
 
 # %% [markdown]
 """
-One step of beam search: all K · vocab continuations of a sentence compete in one `topk`.
+One step of beam search: all K · vocab continuations of a sentence compete in one `topk`. It returns
+2K of them: up to K may end in EOS, and K unfinished ones must remain. A hypothesis is finished only
+if its EOS is among the first K.
 """
 
 # %%

@@ -103,8 +103,8 @@ show_source("clearhead.data.masking:mask_tokens")
 # %% [markdown]
 """
 Compare the two `forward` methods: embeddings, a stack, and a mask, which BERT receives as an
-argument and GPT computes. Both differ from the translator in two more points: learned positions
-instead of sinusoids, and GELU instead of ReLU. They differ from each other in the norm: BERT has
+argument and GPT computes. Two more differences from the translator: learned positions instead of
+sinusoids, and GELU instead of ReLU. They differ from each other in the norm: BERT has
 post-norm, as in the paper's figure, and GPT-2 pre-norm. The table in `docs/family.md` lists all
 differences.
 
@@ -160,7 +160,7 @@ for name, model in (("BERT", bert), ("GPT", gpt)):
 
 # %% [markdown]
 """
-In GPT the positions before it stay equal, so a text can be extended without computing it again
+In GPT the outputs before the replaced word stay the same, so a text can be extended without computing it again
 (the cache of chapter 14). In BERT every vector changes: nothing can be kept when a word is added.
 
 ## Experiment 2: the best possible prediction
@@ -280,7 +280,7 @@ show_exercises(17)
 
 - *Labels that are not shifted.* The loss of a GPT falls to 0 within minutes, because each position
   sees its label as its input (chapter 13). How to notice: a loss far below what the text allows;
-  here, below the best possible value of the table.
+  here, an exp(−loss) above the best possible value of the table.
 - *The loss over all positions of a BERT.* At visible positions the model copies its input, and the
   loss looks excellent. Only the chosen positions may count.
 - *The mean over padding.* A sentence vector must be the mean of the real tokens. How to notice: it

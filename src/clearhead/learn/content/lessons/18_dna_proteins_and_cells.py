@@ -275,8 +275,8 @@ show_figure(draw_explanation)
 
 # %% [markdown]
 """
-Most of the effect lies in the boxes, and the attention is another picture: it shows what was
-read, the effect what the answer depends on.
+Most of the effect lies in the boxes. The attention gives a different picture: it shows what was
+read, whereas the effect shows what the answer depends on.
 
 ## Exercises
 """
