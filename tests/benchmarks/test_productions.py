@@ -52,7 +52,7 @@ def test_no_sentence_is_in_the_training_split() -> None:
 
 def test_a_value_that_can_be_held_out_is_held_out() -> None:
     rng, new = Draw.of(wide(), 2), 0
-    for _ in range(600):
+    for _ in range(1200):
         carried = carry(rng)
         if "first" in carried.fillings and is_new(carried, "person", True):
             new += 1

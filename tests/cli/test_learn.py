@@ -64,7 +64,7 @@ def test_only_what_failed_must_be_solved_to_skip_a_chapter(
     monkeypatch.chdir(tmp_path)
     assert run(["learn", "test-out", "3"]) == 1
     solve = capsys.readouterr().out.splitlines()[-1]
-    assert "hide-scores" in solve and "look-ahead-mask" not in solve
+    assert "write-attention" in solve and "look-ahead-mask" not in solve
 
 
 def test_the_results_so_far_are_written_when_grading_is_interrupted(
