@@ -15,7 +15,7 @@ small=(${SMALL:-})  # options of step 1, which the tests use to make the model s
 # 1. Pre-training without labels: 15 % of all tokens are masked, and the model predicts them.
 #    Skipped if MODEL is the directory of a BERT or ESM-2.
 if [ -z "${MODEL:-}" ] && [ ! -e "$base/model.safetensors" ]; then
-  clearhead train masked --run-dir "$runs/base" "${small[@]}"
+  clearhead train masked --run-dir "$runs/base" ${small[@]+"${small[@]}"}
 fi
 
 # 2. Show the training data: 300 labelled sentences; a few constructions are frequent, most are rare.

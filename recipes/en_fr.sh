@@ -51,7 +51,7 @@ fi
 #    time. The corpus is encoded three times; each time, different pairs get synthetic
 #    names and numbers, which teach copying, or another form (lower case, list items, no
 #    full stop).
-if [ -e "$run/last" ]; then
+if [ -e "$run/last" ] || [ -e "$run/data/meta.json" ]; then
   clearhead train --resume --run-dir "$run"
 else
   clearhead train en_fr --run-dir "$run" \

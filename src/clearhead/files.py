@@ -62,7 +62,7 @@ def atomic_save(path: str | Path, write: Callable[[Path], object]) -> None:
             _flush_to_disk(temporary)
             temporary.chmod(mode)
             forget_checksum(target)
-            _rename(temporary, target)
+            rename_over(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -200,7 +200,7 @@ def _new_file_beside(target: Path) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _rename(temporary: Path, target: Path) -> None:
+def rename_over(temporary: Path, target: Path) -> None:
     """Windows refuses while another process, say a virus scanner, reads the old file: try again."""
     for pause in PAUSES:
         try:

@@ -21,9 +21,10 @@ from clearhead.biology.similarity import SimilarityScores
 from clearhead.data.sequences import Record, read_records
 from clearhead.errors import UserError
 from clearhead.evaluation.labelled import spearman
+from clearhead.files import atomic_write
 from clearhead.models.weights import read_tensors
 from clearhead.training import session
-from clearhead.training.recipe_file import load_recipe, override
+from clearhead.training.recipe_file import dump_recipe, load_recipe, override
 from clearhead.training.run_directory import RunDirectory
 from clearhead.training.tasks.labelled_examples import load_examples
 from tests.biology.synthetic import write_genome, write_numbers, write_promoters, write_states
@@ -249,6 +250,16 @@ def test_a_stopped_run_continues_bit_by_bit(tmp_path: Path) -> None:
         for name in ("whole", "stopped")
     )
     assert all((one[name] == other[name]).all() for name in one)
+
+
+def test_zeros_that_mean_a_choice_are_chosen_or_refused_at_a_resumption(tmp_path: Path) -> None:
+    data = write_promoters(tmp_path / "train.csv", 60)
+    recipe = training.resolve(values(data, run={"steps": 12, "eval_every": 4, "save_every": 4}))
+    atomic_write(tmp_path / "config.yaml", dump_recipe(recipe))
+    run = training.recipe_of(tmp_path, ["run.eval_every=0", "run.save_every=0"]).run
+    assert (run.steps, run.eval_every, run.save_every) == (12, 1, 1)
+    with pytest.raises(UserError, match=r"run\.steps=0: a run that goes on"):
+        training.recipe_of(tmp_path, ["run.steps=0"])
 
 
 def test_a_finished_run_continues_with_more_steps(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from clearhead.cli import main
+from clearhead.cli.options import all_changes
 from clearhead.training.recipe_file import (
     built_in_recipes,
     dump_recipe,
@@ -246,3 +247,11 @@ def test_any_text_file_makes_a_language_model(
     printed = capsys.readouterr().out
     assert printed == f"the model is in {best}: clearhead generate --model {best}\n"
     assert "no task 'causl'" in complaint(["train", "causal", "--set", "task=causl"], capsys)
+
+
+@pytest.mark.parametrize(
+    "name", ["paires\U0001f600.tsv", "\U00020bb7.tsv", "1:30", "a\u2028b", 'a"b\\c', "é\n"]
+)
+def test_any_name_of_a_file_reaches_the_recipe(name: str) -> None:
+    (change,) = all_changes({"data.train": name}, [], lambda key, change: "")
+    assert yaml.safe_load(change.partition("=")[2]) == name

@@ -64,3 +64,8 @@ def test_something_is_always_hidden() -> None:
     ids = np.array([[2, 9, 3]])
     for seed in range(30):
         assert (hide_spans(ids, Spans(0.15, 1, 4, ORDINARY), seed).labels[0, 1]) == 9
+
+
+def test_where_nothing_can_be_hidden_nothing_is() -> None:
+    hidden = hide_spans(np.array([[2, 1, 1, 3]]), Spans(0.15, 1, 4, ORDINARY), 1)
+    assert (hidden.labels == IGNORED).all()

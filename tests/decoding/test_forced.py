@@ -85,3 +85,9 @@ def test_threads_that_share_a_model_find_what_each_finds_alone() -> None:
     busy.remove()
     for one, other in zip(together, alone, strict=True):
         torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
+
+
+def test_between_two_pairs_the_caller_computes_as_before() -> None:
+    model = make_model().train()
+    for _ in cross_attention_heads(model, SOURCES, TARGETS, batch_tokens=1):
+        assert model.training and not torch.is_inference_mode_enabled()

@@ -239,3 +239,12 @@ def test_a_model_of_nan_is_refused() -> None:
         model.src_embed.embedding.weight.fill_(math.nan)
     with pytest.raises(UserError, match="not finite"):
         decode(model, [[5, 2]])
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_decoder_of_nan_is_refused(beam_size: int) -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.projection_layer.proj.bias[7] = math.nan
+    with pytest.raises(UserError, match="the decoder's output is not finite"):
+        decode(model, [[5, 2]], DecodingOptions(beam_size=beam_size))

@@ -1,5 +1,7 @@
 """Ablating a head equals setting its part of the concatenation to zero."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -103,3 +105,11 @@ def test_an_unknown_kind_is_refused() -> None:
         head_ablation(tiny.model(), [Head("sideways", 0, 0)]),
     ):
         pass
+
+
+def test_threads_that_ablate_heads_leave_the_weights_as_they_were() -> None:
+    translator = tiny.translator()
+    before = {name: p.clone() for name, p in translator.model.named_parameters()}
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda head: effect_of(translator, "The dog.", [head]), HEADS * 4))
+    assert all(torch.equal(p, before[name]) for name, p in translator.model.named_parameters())

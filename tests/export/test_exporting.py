@@ -1,4 +1,6 @@
+import importlib
 import os
+import sys
 from pathlib import Path
 from shutil import copytree
 
@@ -64,3 +66,17 @@ def test_a_card_in_another_encoding_is_kept_as_it_is(tmp_path: Path) -> None:
     (source / "README.md").write_bytes(card)
     export(source, TARGETS["huggingface"], tmp_path / "exported", "float32")
     assert (tmp_path / "exported" / "README.md").read_bytes().startswith(card + b"\n\n## Use with")
+
+
+def test_a_directory_without_a_name_of_its_own_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="give the name of a new directory"):
+        fill(Path("."))
+
+
+def test_an_export_to_onnx_is_written_without_its_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "clearhead.export.onnx", raising=False)
+    importlib.import_module("clearhead.export.onnx")

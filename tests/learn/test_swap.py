@@ -9,7 +9,7 @@ from clearhead.errors import UserError
 from clearhead.learn.swap import Swapped, block_of, compare, load_block, swap
 from clearhead.learn.texts import solution
 from clearhead.models import Transformer, build_transformer
-from tests.learn.answers import attention, blocks, layers
+from tests.learn.answers import attention, blocks, layers, stacks
 
 NAME = "MultiHeadAttentionBlock"
 
@@ -52,6 +52,24 @@ def test_a_right_block_computes_what_the_librarys_does(kind: str) -> None:
     assert swap(one, block_of(text, "mine.py", name)) == Swapped(name, "mine.py", count)
     assert any(type(m).__module__ == "answer" for m in one.modules())
     torch.testing.assert_close(outputs(one), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("LayerNormalization", layers.SEED_NORM, 12),
+        ("EncoderBlock", stacks.SEED_ENCODER_BLOCK, 2),
+        ("Encoder", stacks.ENCODER, 1),
+    ],
+)
+def test_a_block_that_the_grader_accepts_runs_and_says_what_it_cannot_hold(
+    name: str, text: str, count: int
+) -> None:
+    """Its norm has one alpha and one bias, the model's has one for each feature."""
+    one = model()
+    found = swap(one, block_of(text, "mine.py", name))
+    assert found.count == count and "no parameter for" in found.note
+    assert outputs(one).isfinite().all()
 
 
 def test_blocks_within_blocks_can_all_be_the_learners() -> None:

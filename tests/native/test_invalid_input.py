@@ -20,7 +20,7 @@ from clearhead.native.library import library
 from clearhead.native.model import NativeModel
 from clearhead.native.search import SearchOptions, search
 from clearhead.native.session import Session, forced_scores, hidden_states
-from clearhead.native.weights import Floats, Tables
+from clearhead.native.weights import Floats, ModelSizes, Tables
 from tests.native.library import KERNELS
 from tests.native.models import (
     SRC_LEN,
@@ -285,3 +285,32 @@ def test_packed_weights_belong_to_one_process(duplicate: Callable[[object], obje
     model = translator()
     engine = NativeEngine(model.config, native_model(model))
     complains(lambda: duplicate(engine), "cannot be pickled or copied; load the model again")
+
+
+def test_a_decoder_whose_logits_overflow_is_refused() -> None:
+    model = translator("pre-norm")
+    with torch.no_grad():
+        model.projection_layer.proj.weight[7] = 3e38
+    with pytest.raises(UserError, match="not finite"):
+        NativeEngine(model.config, native_model(model), 1).decode(
+            [[5, 2]], DecodingOptions(beam_size=2)
+        )
+
+
+def test_a_stack_without_layers_has_no_norm() -> None:
+    sizes = ModelSizes(d_model=64, h=1, d_ff=64, src_len=5)
+    given = np.random.default_rng(1).random((3, 64), np.float32)
+    (found,) = hidden_states(NativeModel(sizes, {}, Tables()), [given])
+    assert (found == given).all()
+
+
+def test_one_table_for_two_sides_fits_both() -> None:
+    words, places = np.ones((71, 64), np.float32), np.ones((5, 64), np.float32)
+    sizes = ModelSizes(d_model=64, h=1, d_ff=64, src_vocab=71, tgt_vocab=133, src_len=5, tgt_len=5)
+    with pytest.raises(UserError):
+        NativeModel(sizes, {}, Tables(words, words, places, places))
+
+
+def test_a_number_of_threads_that_is_none_is_refused() -> None:
+    with pytest.raises(UserError, match="threads=-1"):
+        NativeEngine(translator("pre-norm").config, native_model(translator("pre-norm")), -1)

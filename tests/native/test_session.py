@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhead.errors import UserError
 from clearhead.models.gpt import Gpt
 from clearhead.models.native import FAMILIES, native_model
 from clearhead.native.model import NativeModel
@@ -161,3 +162,12 @@ def test_the_likeliest_token_of_a_large_vocabulary_has_the_largest_logit(
     logits = session.logits(rows)
     found = logits[positions, session.likeliest(rows)]
     assert np.array_equal(found, logits.max(axis=1))
+
+
+def test_a_refused_call_leaves_no_position_behind() -> None:
+    session = new_session(make("pre-norm"), 2)
+    for tokens, positions, slots in (([TGT_VOCAB], [0], [0]), ([5, 6], [0, 2], [0, 0])):
+        with pytest.raises(UserError):
+            session.decode(integers(tokens), integers(positions), integers(slots))
+        with pytest.raises(UserError):  # the position before it is still unknown
+            session.decode(integers([5]), integers([1]), integers([0]))

@@ -162,3 +162,9 @@ def test_a_model_that_is_no_encoder_is_named_with_its_command(
     assert found.startswith(f"{tmp_path / 'last'} holds a {kind} model, which {does}")
     assert f"`clearhead {'generate' if kind == 'gpt2' else 'translate'}`" in found
     assert "needs a BERT or an ESM-2" in found
+
+
+@pytest.mark.parametrize("task", [None, ["ner"], 3])
+def test_a_task_that_is_no_text_is_refused(task: object) -> None:
+    with pytest.raises(UserError, match="there is no task"):
+        pipeline(task, model="model")  # type: ignore[call-overload]

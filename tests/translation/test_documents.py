@@ -1,6 +1,7 @@
 """Joining lines undoes the breaking of lines, and only that."""
 
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.translation import Translator, join_lines
-from clearhead.translation.documents import MOST_LINES, join_chunks
+from clearhead.translation.documents import MOST_LINES, code_blocks, join_chunks
+from clearhead.translation.markup import take_out
+from clearhead.translation.result import _without_end
 
 ROOT = Path(__file__).parents[2]
 WORD = st.sampled_from(
@@ -117,3 +120,22 @@ def test_joined_markdown_has_the_same_blocks(path: str) -> None:
     for mark in ("#", "- ", "|", "```", "<img"):
         count = [sum(line.startswith(mark) for line in t.split("\n")) for t in (text, joined)]
         assert count[0] == count[1]
+
+
+def test_a_fence_with_windows_line_ends_is_closed() -> None:
+    text = "Hello\r\n```\r\nx = 1\r\n```\r\nThe cat sleeps.\r\n"
+    assert [text[slice(*span)] for span in code_blocks(text)] == ["```\r\nx = 1\r\n```\r"]
+    assert (
+        join_lines("Roses are red  \r\nviolets are blue") == "Roses are red  \r\nviolets are blue"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\\cite{a}" * 60 + " shows this.", "The cat." + "\n" * 200_000 + "The dog.", "`x` " * 20_000],
+)
+def test_a_long_text_takes_no_more_than_linear_time(text: str) -> None:
+    """The first took years, the others minutes."""
+    began = time.process_time()
+    take_out(text), join_lines(text), _without_end(text)
+    assert time.process_time() - began < 20

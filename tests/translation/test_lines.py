@@ -235,3 +235,19 @@ def test_only_what_belongs_to_the_block_is_copied(lines: list[str]) -> None:
     assert [a for a, b in zip(copied, lines, strict=True) if "Hello" in b or "code" in b] == [
         a for a, b in zip(translated, lines, strict=True) if "Hello" in b or "code" in b
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".. image:: a.png\n\nHello",
+        "\\begin{equation}\nx = 1\n\\end{equation}\nHello",
+        "```\nx\n```\nHello",
+    ],
+)
+def test_a_text_of_several_lines_is_translated_around_its_code(text: str) -> None:
+    options = DecodingOptions(beam_size=1, max_length=6, n_best=1)
+    write = Writer(translator(), options)
+    expected = translator().translate_detailed([text], options)[0][0].text
+    assert write([text]).decode() == f"{expected}\n"
+    assert expected != text and write(["Hello"]) == Writer(translator(), options)(["Hello"])

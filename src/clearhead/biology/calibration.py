@@ -39,7 +39,9 @@ def refit_linear_part(runs: list[Path], recipe: BiologyRecipe) -> None:
         model, records = loaded.models[0], [*examples.train, *examples.dev]
         if isinstance(model.linear, PositionWeights) and is_split_off(recipe.data, examples.dev):
             records = both_strands(records) if model.config.strands else records
-            ids = torch.tensor([loaded.vocabulary.encode(record.sequence) for record in records])
+            coded, longest = loaded.vocabulary, loaded.config.longest
+            rows = [coded.fitted(coded.encode(record.sequence), longest) for record in records]
+            ids = torch.tensor(rows)
             values = standardized(np.array(numbers_of(records)), model.config.scale)
             model.linear.fit(model.read(ids).numpy(), torch.from_numpy(values))
             resave(model, loaded.vocabulary, run / "best")

@@ -243,4 +243,6 @@ def recipe_of(root: Path, changes: Sequence[str] = ()) -> BiologyRecipe | Pretra
     if not isinstance(recipe, BiologyRecipe | PretrainingRecipe):
         command = f"clearhead train --resume --run-dir {shell_command(root)}"
         raise UserError(f"to continue this run: {command}")
-    return recipe
+    if recipe.run.steps == 0:
+        raise UserError("run.steps=0: a run that goes on needs a number of steps; give one")
+    return recipe.model_copy(update={"run": _with_evaluations(recipe.run, recipe.run.steps)})

@@ -42,8 +42,17 @@ def all_changes(
     for change in changes:
         if (key := change.partition("=")[0].strip()) in given:
             raise UserError(f"{clash(key, change)}; give one of them")
-    # JSON is YAML too, and keeps a file called 1:30 a string.
-    return [*(f"{key}={json.dumps(value)}" for key, value in given.items()), *changes]
+    return [*(f"{key}={_as_yaml(value)}" for key, value in given.items()), *changes]
+
+
+def _as_yaml(value: Any) -> str:
+    """The value on one line; a file called 1:30 remains a string."""
+    import yaml
+
+    if not isinstance(value, str):
+        return json.dumps(value)
+    quoted = yaml.safe_dump(value, default_style='"', allow_unicode=True, width=float("inf"))
+    return quoted.rstrip("\n")
 
 
 Target = Annotated[

@@ -259,8 +259,8 @@ def _keys() -> Iterator[str]:
         if not ready:
             yield ""
             continue
-        key = os.read(sys.stdin.fileno(), 1).decode("utf-8", "ignore")
-        yield key.lower() or "q"  # the terminal was closed
+        key = os.read(sys.stdin.fileno(), 1)  # none: the terminal was closed
+        yield key.decode("utf-8", "ignore").lower() if key else "q"
 
 
 def _windows_keys() -> Iterator[str]:

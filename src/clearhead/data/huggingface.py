@@ -12,7 +12,7 @@ SPLITS = ("train", "validation", "valid", "dev", "test")
 
 
 class HuggingFacePairs(Pairs):
-    """The rows of one split, in one of the forms of `jsonl.pair_from_record`.
+    """The rows of one split, in one of the forms of `pairs.pair_from_record`.
 
     A directory written by `save_to_disk` and a directory of data files are read
     from disk; any other name is streamed from the hub. What `save_to_disk` wrote has splits

@@ -20,7 +20,7 @@ MOST_LINE = 1 << 26
 """Maximum bytes of a line; a file without line ends would fill the memory."""
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:[^\0]\0){2}|(?:\0[^\0]){2}")  # its mark, or ASCII
-_LINE_FEEDS = re.compile(r"[ \t]*[\r\n]+[ \t\r\n]*")
+_LINE_FEEDS = re.compile(r"(?<![ \t])[ \t]*[\r\n]+[ \t\r\n]*")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

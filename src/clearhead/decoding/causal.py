@@ -17,8 +17,9 @@ from clearhead.decoding import steps
 from clearhead.decoding.precision import Precision, in_precision
 from clearhead.models import Gpt, GptConfig
 from clearhead.models.native import native_model
+from clearhead.native.choice import threads_of
 from clearhead.native.model import NativeModel
-from clearhead.native.search import Integers, default_threads
+from clearhead.native.search import Integers
 from clearhead.native.session import Session
 from clearhead.native.weights import Floats
 
@@ -110,7 +111,7 @@ def native_causal_engine(
     model: Gpt, int8: bool = False, threads: int | None = None
 ) -> CausalEngine:
     """An engine with a prepacked copy of the current weights."""
-    begin = partial(NativeCausalSteps, native_model(model, int8), threads or default_threads())
+    begin = partial(NativeCausalSteps, native_model(model, int8), threads_of(threads))
     return CausalEngine(model.config, torch.device("cpu"), begin)
 
 

@@ -61,20 +61,19 @@ def cross_attention_heads(
     blocks = _cross_attention_blocks(model, layer)
     config, device = model.config, next(model.parameters()).device
     lengths = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    with in_eval_mode(model), torch.inference_mode():
-        for batch in batches_by_tokens(lengths, batch_tokens):
+    for batch in batches_by_tokens(lengths, batch_tokens):
+        with in_eval_mode(model), torch.inference_mode():
             src = padded([sources[i] for i in batch], config.pad_id, device)
             tgt = padded([[config.bos_id, *targets[i]] for i in batch], config.pad_id, device)
             src_mask = padding_mask(src, config.pad_id)
-            # Padding follows the target, so the look-ahead mask already hides it from all target
-            # tokens. A padding mask would also hide Marian's BOS token, its padding token.
+            # No padding mask: the look-ahead mask hides padding, a mask would hide Marian's BOS.
             tgt_mask = look_ahead_mask(tgt.shape[1], device)
             memory = model.encode(src, src_mask)
             with _one_at_a_time, recording_attention(blocks):
                 model.decode(memory, src_mask, tgt, tgt_mask)
                 weights = torch.stack([cast(Tensor, block.attention_scores) for block in blocks], 1)
-            for i, matrix in zip(batch, weights.float().cpu(), strict=True):
-                yield i, matrix[:, :, : len(targets[i]) + 1, : len(sources[i])]
+        for i, matrix in zip(batch, weights.float().cpu(), strict=True):
+            yield i, matrix[:, :, : len(targets[i]) + 1, : len(sources[i])]
 
 
 @contextmanager

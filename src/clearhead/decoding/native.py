@@ -11,8 +11,9 @@ import numpy as np
 from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_layer, check_sources
 from clearhead.models.config import TransformerConfig
 from clearhead.models.native_files import read_translator
+from clearhead.native.choice import threads_of
 from clearhead.native.model import NativeModel
-from clearhead.native.search import SLOTS, Found, SearchOptions, default_threads, search, unpadded
+from clearhead.native.search import SLOTS, Found, SearchOptions, search, unpadded
 from clearhead.native.session import forced_attention
 from clearhead.native.weights import Floats
 
@@ -29,7 +30,7 @@ class NativeEngine:
         self, config: TransformerConfig, model: NativeModel, threads: int | None = None
     ) -> None:
         self.config, self.model = config, model
-        self.threads = threads or default_threads()
+        self.threads = threads_of(threads)
         self._widening = threading.Lock()
 
     @classmethod

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.engine import DecodingOptions, Hypothesis, normalize
-from clearhead.decoding.steps import Steps
+from clearhead.decoding.steps import Steps, check_finite
 from clearhead.models.config import TransformerConfig
 
 
@@ -34,6 +34,8 @@ class Constraints:
         Shape:
             scores: (rows, vocab), written: (rows, length) ids, BOS token excluded
         """
+        if not written.shape[1]:
+            check_finite(scores, "the decoder's output")
         eos_scores = scores[:, self.eos_id].clone()
         scores[:, self.never] = -torch.inf
         if written.shape[1] < self.min_length:

@@ -12,7 +12,7 @@ from clearhead.data.corpus import GrammarPairs, named_corpora
 from clearhead.data.grammar import GRAMMARS, GrammarPair
 from clearhead.data.lines import read_lines
 from clearhead.errors import UserError, counted
-from clearhead.files import atomic_write, is_same_file
+from clearhead.files import atomic_write, is_same_file, is_special
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def check_writable(
     if path.is_dir():
         raise UserError(f"cannot write {path}: it is a directory; give the name of a file")
     existing = next(p for p in (path.parent, *path.parent.absolute().parents) if p.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    if not (is_special(path) or (existing.is_dir() and os.access(existing, os.W_OK))):
         raise UserError(
             f"cannot write {path}: {existing} is not a writable directory; "
             "give another location with --output FILE"

@@ -17,6 +17,7 @@ what its output depends on. They often disagree (Bastings and Filippova 2020, "T
 interpretability room").
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,10 @@ class Effect:
         return self.log_probability_without - self.log_probability
 
 
+# One thread at a time: a second one would take zeroed weights for the model's own.
+_ABLATION = threading.RLock()
+
+
 @contextmanager
 def head_ablation(model: Transformer, heads: Sequence[Head]) -> Iterator[None]:
     """Within the block these heads contribute nothing; afterwards all weights are restored.
@@ -69,15 +74,16 @@ def head_ablation(model: Transformer, heads: Sequence[Head]) -> Iterator[None]:
     Raises:
         UserError: there is no such head.
     """
-    columns = [weights for head in heads for weights in _columns(model, head)]
-    before = [weights.clone() for weights in columns]
-    try:
-        for weights in columns:
-            weights.zero_()
-        yield
-    finally:
-        for weights, kept in zip(columns, before, strict=True):
-            weights.copy_(kept)
+    with _ABLATION:
+        columns = [weights for head in heads for weights in _columns(model, head)]
+        before = [weights.clone() for weights in columns]
+        try:
+            for weights in columns:
+                weights.zero_()
+            yield
+        finally:
+            for weights, kept in zip(columns, before, strict=True):
+                weights.copy_(kept)
 
 
 def effect_of(

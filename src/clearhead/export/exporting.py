@@ -148,6 +148,8 @@ DISK_FULL = ("No space left", "File too large", "Disk quota exceeded", "os error
 
 def check_free(path: Path) -> None:
     """Refuse a path that exists, unless it is an empty directory."""
+    if not path.name:
+        raise UserError(f"{path} cannot be replaced; give the name of a new directory, --output")
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise UserError(f"{path} is a file or a link; give the name of a new directory, --output")
     if path.is_dir() and any(path.iterdir()):

@@ -172,9 +172,6 @@ def _embedded(embed: Any, ids: Tensor) -> Tensor:
     return embed.embedding(ids) * math.sqrt(embed.d_model)
 
 
-onnxruntime: Any = import_module("onnxruntime")  # optional, and has no types
-
-
 def onnx_engine(directory: str | Path) -> ReadableEngine:
     """An exported directory as an engine for `clearhead.decoding.decode`."""
     config = TransformerConfig.load(Path(directory) / "config.json")
@@ -251,6 +248,7 @@ class Loaded:
 
 
 def _session(path: Path) -> Any:
+    onnxruntime: Any = import_module("onnxruntime")  # optional, and has no types
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.log_severity_level = 3  # errors only

@@ -2,7 +2,7 @@
 
 `torch.nn.Dropout` on the CPU draws a double for every element, one after the other: a tenth of a
 training step of a small Transformer. A byte is an equally independent draw for an eighth of the
-work; the rate becomes a multiple of 1/256, and the scale uses that rate, so the mean is exact.
+work; the rate becomes a multiple of 1/256. The scale keeps the mean (bfloat16 rounds it by 0.4 %).
 
 The bytes come from NumPy's SFC64, which takes half as long as torch's Mersenne Twister. Each
 call seeds it from torch's generator, so `torch.manual_seed` determines them as well.

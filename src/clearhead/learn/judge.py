@@ -111,7 +111,8 @@ def difference(actual: Any, expected: Any, sizes: Sizes, slack: float = 0.0) -> 
     if isinstance(expected, Typed):
         return _tensors(actual, expected, sizes, slack)
     if is_number(expected):
-        same = is_number(actual) and close(actual, expected)
+        counted = isinstance(expected, int)  # a count is right or wrong
+        same = is_number(actual) and (actual == expected if counted else close(actual, expected))
     else:
         same = type(actual) is type(expected) and actual == expected
     return "" if same else f"expected {_short(expected)}, got {_short(actual)}"

@@ -18,6 +18,11 @@ EPSILON_ALONE, FEATURES_FIRST = "epsilon alone", "features first"
 DETERMINISTIC = LAW + "in evaluation mode the same input gives the same output"
 DRAWN = LAW + "two calls with the same input give the same result"
 EITHER_WEIGHTS = "weights before or after dropout"
+# Blocks that need no width, and that the tutorials give `features` as a first argument.
+HAS_FEATURES = (
+    "ResidualConnection", "PostNormResidualConnection", "EncoderBlock", "DecoderBlock", "Encoder",
+    "Decoder",
+)  # fmt: skip
 
 
 def may_adapt(name: str) -> bool:
@@ -135,7 +140,7 @@ class Run:
         found = list(inspect.signature(self.get(name).__init__).parameters)[1:]
         if name == "LayerNormalization" and len(found) == 1 and "eps" in found[0]:
             self.adapted.add(EPSILON_ALONE)
-        elif name != "LayerNormalization" and found[:1] == ["features"]:
+        elif name in HAS_FEATURES and found[:1] == ["features"]:
             self.adapted.add(FEATURES_FIRST)
         if EPSILON_ALONE in self.adapted:
             return args[1:]

@@ -51,8 +51,9 @@ def restrict(folder: Path, output: int, hidden: Iterable[Path]) -> None:
     _close_files(output)
     _limit()
     allow_more_time()
-    with contextlib.suppress(OSError, AttributeError):
-        _landlock(folder)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            _landlock(folder)
     for module, names in UNAUDITED.items():
         for name in names:
             vars(sys.modules.get(module, os)).pop(name, None)

@@ -111,7 +111,7 @@ def check_text(exercise: Exercise, text: str, grader: Grader) -> Report:
 
 
 def test_out_exercises(chapter: int) -> list[Exercise]:
-    """The coding exercises of a chapter that have its greatest difficulty.
+    """The exercises of a chapter that have its greatest difficulty, without written tasks.
 
     Raises:
         UserError: there is no such chapter, or it has none.

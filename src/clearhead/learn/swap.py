@@ -1,5 +1,6 @@
 """The shipped weights in a learner's blocks: `clearhead translate --with FILE:CLASS`."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from clearhead.learn import adopt
 from clearhead.learn.failures import failure, open_blanks
 from clearhead.learn.folder import read_file
 from clearhead.learn.observe import load_text
+from clearhead.learn.run import HAS_FEATURES
 from clearhead.models import Transformer
 
 # The arguments with which a block of the library was built; inner blocks first.
@@ -120,6 +122,24 @@ def _residuals(module: Any) -> tuple[Any, ...]:
     return connections[0].dropout.p, iter([*connections]).__next__
 
 
+def _call_form(make: Callable[..., nn.Module], name: str, original: nn.Module) -> tuple[Any, ...]:
+    """The library's arguments in the form that the learner's constructor takes them (`Run.block`).
+
+    It may have `eps` alone, `features` first, or no norm.
+    """
+    arguments = ARGUMENTS[name](original)
+    kinds = inspect.signature(make).parameters.values()
+    if any(kind.kind is kind.VAR_POSITIONAL for kind in kinds):
+        return arguments
+    taken = [kind.name for kind in kinds if kind.kind is kind.POSITIONAL_OR_KEYWORD]
+    if name == "LayerNormalization" and len(taken) == 1 and "eps" in taken[0]:
+        return arguments[1:]
+    if name in HAS_FEATURES and taken[:1] == ["features"]:
+        norms = [m for m in original.modules() if isinstance(m, blocks.LayerNormalization)]
+        arguments = (norms[0].alpha.numel(), *arguments)
+    return arguments[: len(taken)] if name in HAS_FEATURES else arguments
+
+
 def _filled(block: Block, original: nn.Module) -> list[tuple[nn.Module, set[str]]]:
     """The block with the weights of the original, once for each way that the shapes allow.
 
@@ -138,9 +158,10 @@ def _made(
     block: Block, original: nn.Module
 ) -> tuple[nn.Module, dict[str, nn.Parameter], dict[str, nn.Parameter]]:
     """A new block, its own parameters and those of the original, without those of inner blocks."""
-    arguments = ARGUMENTS[block.name](original)
+    arguments = _call_form(block.make, block.name, original)
     inner = [m for m in arguments if isinstance(m, nn.Module)]
-    inner += getattr(original, "residual_connections", [])
+    if any(callable(a) and not isinstance(a, nn.Module) for a in arguments):  # they make each one
+        inner += getattr(original, "residual_connections", [])
     given = {id(p) for m in inner for p in m.parameters()}
     made = block.make(*arguments)
     own, state = (

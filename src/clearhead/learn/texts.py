@@ -41,7 +41,7 @@ def variant_text(subject_name: str, *names: str) -> str:
 
 
 def file_name(exercise: Exercise) -> str:
-    """`attention/scale.py`, `attention/why_keys.md`: below the learner's folder."""
+    """`03_masks/padding-mask.py`, `04_multi_head_attention/queries-keys-values.md`: its file."""
     folder = f"{exercise.chapter:02d}_{slug(course().chapters[exercise.chapter])}"
     return f"{folder}/{exercise.name}.{'md' if exercise.kind == 'written' else 'py'}"
 

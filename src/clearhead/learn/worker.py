@@ -92,8 +92,9 @@ def _forked(text: str, exercise: str, folder: Path, printed: IO[bytes]) -> tuple
 
 def _prctl(option: int, value: int) -> None:
     """Set an option of this process, on Linux."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _end_orphans() -> None:

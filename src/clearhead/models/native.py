@@ -99,7 +99,8 @@ def _gpt(model: Gpt) -> Parts:
         _stack_sizes(config), decoder_layers=config.layers, tgt_vocab=config.vocab_size,
         tgt_len=config.seq_len, eos_id=-1 if config.eos_id is None else config.eos_id,
     )  # fmt: skip
-    tables = Tables(tgt_embedding=embedding, tgt_positions=positions)
+    # Copies: the library reads a table where it is, if no padding is needed.
+    tables = Tables(tgt_embedding=embedding.copy(), tgt_positions=positions.copy())
     return sizes, tensors | {"projection.weight": embedding}, tables
 
 

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from clearhead.errors import UserError, counted
 from clearhead.native.library import library
 from clearhead.native.model import kernel_names
+from clearhead.native.search import default_threads
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,14 @@ def check_threads(threads: int) -> None:
     """Refuse a number of threads that is not between 1 and MOST_THREADS."""
     if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
         raise UserError(f"threads={threads!r} is not a number of cores; give 1 to {MOST_THREADS}")
+
+
+def threads_of(requested: int | None) -> int:
+    """A number of cores; None: all that this process may use."""
+    if requested is None:
+        return default_threads()
+    check_threads(requested)
+    return requested
 
 
 @cache

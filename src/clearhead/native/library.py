@@ -98,13 +98,14 @@ def library(path: Path = LIBRARY) -> ctypes.CDLL:
     """
     try:
         loaded = ctypes.CDLL(str(path))
-    except OSError:
+        functions = {name: getattr(loaded, name) for name in SIGNATURES}
+    except (OSError, AttributeError):  # not there, or of another version
         raise UserError(
             "this installation has no compiled engine; install a C compiler (gcc or clang) and "
             "install clearhead again, or give --engine readable"
         ) from None
     for name, (result, arguments) in SIGNATURES.items():
-        function = getattr(loaded, name)
+        function = functions[name]
         function.restype, function.argtypes = result, list(arguments)
         if result is c_int:
             function.errcheck = _refuse_failure

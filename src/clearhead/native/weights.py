@@ -161,13 +161,14 @@ class Weights:
 
     def tables(self, tables: Tables) -> list[Floats | None]:
         """In the order of the library; a table that two sides share stays one array."""
-        known: dict[int, Floats] = {}
+        known: dict[tuple[int, tuple[int, ...]], Floats] = {}
         padded: list[Floats | None] = []
         for name, shape in tables.shapes(self.sizes).items():
             table: Floats | None = getattr(tables, name)
-            if table is not None and id(table) not in known:
-                known[id(table)] = self._table(name, table, shape)
-            padded.append(None if table is None else known[id(table)])
+            key = id(table), shape
+            if table is not None and key not in known:
+                known[key] = self._table(name, table, shape)
+            padded.append(None if table is None else known[key])
         return padded
 
     def _table(self, name: str, table: Floats, shape: tuple[int, ...]) -> Floats:

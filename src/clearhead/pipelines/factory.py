@@ -169,10 +169,10 @@ def pipeline(
     Raises:
         UserError: an unknown task or argument, no model, or one that cannot do the task.
     """
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         # Another pair of languages is a matter of the model.
-        close = get_close_matches(task, TASKS, n=1)
-        near = ["translation"] if task.startswith("translation_") else close
+        close = get_close_matches(str(task), TASKS, n=1)
+        near = ["translation"] if str(task).startswith("translation_") else close
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise UserError(f"there is no task {task!r}{hint}; clearhead has {', '.join(TASKS)}")
     if model is None and "translation" not in task:

@@ -87,7 +87,7 @@ def load_adapter(base: nn.Module, directory: str | Path) -> tuple[Pretrained, Ad
             "directory of a run with tune.method=lora"
         ) from error
     model = with_head(base, answer_of(raw), labels)
-    chosen = tuple(word for word in PROJECTIONS if _modules(model)[word] in wanted)
+    chosen = tuple(word for word in PROJECTIONS if _modules(model).get(word) in wanted)
     how = Adaptation(rank, alpha, dropout, chosen)
     _fill(adapt(model, how), read_tensors(directory / WEIGHTS), str(directory))
     return model, how

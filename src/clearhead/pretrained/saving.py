@@ -11,7 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.errors import UserError
-from clearhead.files import atomic_write, forget_checksum, temporary_name
+from clearhead.files import (
+    atomic_write,
+    explained,
+    forget_checksum,
+    rename_over,
+    temporary_name,
+)
 from clearhead.models.architecture import warn_of_difference
 from clearhead.models.weights import METADATA, check_described, storable, write_tensors
 from clearhead.pretrained.family import Family
@@ -137,8 +143,9 @@ def _write_all(shards: Mapping[Path, dict[str, Tensor]]) -> None:
         for temporary, shard in zip(written.values(), shards.values(), strict=True):
             write_tensors(temporary, shard, METADATA)
         for target, temporary in written.items():
-            forget_checksum(target)
-            temporary.replace(target)
+            with explained(target):
+                forget_checksum(target)
+                rename_over(temporary, target)
     finally:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)

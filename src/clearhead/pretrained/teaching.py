@@ -183,7 +183,7 @@ def _check_sinusoids(name: str, pe: Tensor | None, d_model: int) -> None:
         return
     expected = sinusoids(pe.shape[-2], d_model)
     if not torch.allclose(
-        pe.reshape(expected.shape).float(), expected, atol=SINUSOID_TOLERANCE, rtol=0
+        pe.reshape(expected.shape).float().cpu(), expected, atol=SINUSOID_TOLERANCE, rtol=0
     ):
         raise UserError(
             f"{name}, shape {tuple(pe.shape)}, does not hold the sinusoids of the paper's section "

@@ -23,6 +23,8 @@ from clearhead.text.tokenizer import Tokenizer
 
 CUTS = 16
 """The number of splits that are drawn for each word."""
+LONGEST_WORD = 1000
+"""In characters; drawing a split takes time that grows with the square of the length."""
 _UNKNOWN = "<unk>"
 
 
@@ -30,7 +32,8 @@ class BpeDropout:
     """A tokenizer whose splits vary; the same arguments give the same ids in the same order.
 
     Args:
-        texts: their words are known; a text with another word is split as usual.
+        texts: their words of at most `LONGEST_WORD` characters are known; a text with another
+            word is split as usual.
         rate: the probability of skipping a merge; 0 splits as the tokenizer does.
 
     Raises:
@@ -46,7 +49,8 @@ class BpeDropout:
         learner = trainers.WordLevelTrainer(
             vocab_size=2**31 - 1, special_tokens=[_UNKNOWN], show_progress=False
         )
-        self._words.train_from_iterator(map(without_lone_surrogates, texts), learner)
+        short = (t for t in texts if max(map(len, t.split()), default=0) <= LONGEST_WORD)
+        self._words.train_from_iterator(map(without_lone_surrogates, short), learner)
         known = self._words.get_vocab()
         cutter = _Cutter(tokenizer, rate)
         cuts = [

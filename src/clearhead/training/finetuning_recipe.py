@@ -132,7 +132,7 @@ class FineTuningRecipe(Recipe):
         """If `peak_lr` is not given, the one that suits `tune.method`."""
         if not isinstance(values, dict):
             return values
-        tune, optimizer = values.get("tune", {}), values.get("optimizer", {})
+        tune, optimizer = values.get("tune") or {}, values.get("optimizer") or {}
         if not (isinstance(tune, dict) and isinstance(optimizer, dict)) or "peak_lr" in optimizer:
             return values
         rate = PEAK_RATES.get(str(tune.get("method", "lora")), PEAK_RATES["lora"])

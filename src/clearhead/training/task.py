@@ -69,7 +69,7 @@ class Task(Protocol):
 
     `model` has a `config` with a `d_model`. Parameters without `requires_grad` are frozen:
     neither the optimizer nor a checkpoint holds them, so a task that is resumed reads them
-    from the model directory `run.last`.
+    from files in the run directory.
     """
 
     def __init__(self, recipe: Any, run: RunDirectory, settings: DeviceSettings) -> None:

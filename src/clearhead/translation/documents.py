@@ -37,7 +37,7 @@ _DIRECTIVE = re.compile(
 )
 # A heading, or a command of LaTeX on a line of its own; a break that Markdown or LaTeX keeps.
 _HEADING = re.compile(r"\s*(?:#{1,6}|={1,6})\s|\s*\\\w+\*?\{.*\}\s*$")
-_BREAK = re.compile(r"(?: {2}|\\)$")
+_BREAK = re.compile(r"(?: {2}|\\)\r?$")
 _HYPHEN = re.compile(r"[^\W\d_]-$")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]*)+|")  # the marks of a quotation
 _WITHIN = re.compile(r"[^\W\d_],?$")
@@ -85,7 +85,7 @@ class CodeBlocks:
         """The end of the block that begins in this line, if it does not end there."""
         heading = _TILDES.fullmatch(line) and 0 < len(before) <= len(line.strip())
         if (fence := _FENCE.fullmatch(line)) and not heading:
-            return re.compile(rf"^[ \t>]*{fence['fence']}[`~]*[ \t>]*$")
+            return re.compile(rf"^[ \t>]*{fence['fence']}[`~]*[\s>]*$")
         if before.startswith(("[source", "[listing")) and _ASCIIDOC.fullmatch(line.strip()):
             return re.compile(rf"^\s*{re.escape(line.strip())}\s*$")
         if block := _LATEX.match(line):

@@ -35,7 +35,7 @@ _VALUE = re.compile(rf"{_KEY}|({_STRING})")
 # Rows of CSV: 1,"The cat",red; without quotation marks they have three cells or more.
 _CELL = re.compile(rf'({_STRING}|(?!\s)[^",;]*+)')
 _ROW = re.compile(rf"{_CELL.pattern}(?:[,;]{_CELL.pattern})++")
-_CELL_ENDS = ("", "\n", ",", ";")
+_CELL_ENDS = ("", "\n", "\r", ",", ";")
 _QUOTED_CELL = re.compile(r'[,;]"|"[,;]')
 _BETWEEN_CELLS = re.compile(r"(?<!\d)[,;](?=\S)|[,;](?=[^\s\d])")
 _QUOTE = re.compile(r'\\"|""')
@@ -59,7 +59,7 @@ _COMMAND = (
 )
 _LAYOUT = (
     rf"<!--.*?-->|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
-    rf"|^[ \t]*(?:{_COMMAND}[ \t]*)+(?:%.*)?$|\\\\(?=[ \t\[]|$)(?:\[[\w.]+\])?"
+    rf"|^[ \t]*(?:{_COMMAND}[ \t]+)*{_COMMAND}[ \t]*(?:%.*)?$|\\\\(?=[ \t\[]|$)(?:\[[\w.]+\])?"
 )
 # Markup inside sentences; `clearhead.translation.markup` takes it out.
 # Attributes without a value.

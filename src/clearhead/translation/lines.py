@@ -155,7 +155,8 @@ class Writer:
 
     def __call__(self, texts: list[str]) -> bytes:
         """The lines for these texts, in UTF-8, each with its end; blocks of code are copied."""
-        code = [self.is_code(text) for text in texts]
+        # Of a text of several lines the translator finds the blocks.
+        code = ["\n" not in text and self.is_code(text) for text in texts]
         language = [text for text, copied in zip(texts, code, strict=True) if not copied]
         found = iter(
             self.translator.translate_detailed(language, self.options, self.layer, self.shown.doubt)

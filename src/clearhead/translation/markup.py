@@ -98,7 +98,8 @@ def take_out(text: str) -> Marked:
     """The text without blocks of code and without the markup inside its sentences."""
     if not may_have_markup(text):
         return Marked(text)
-    names = (name for n in count(1) if (name := f"X{n}") not in text)
+    used = {found[:end] for found in re.findall(r"X\d+", text) for end in range(2, len(found) + 1)}
+    names = (name for n in count(1) if (name := f"X{n}") not in used)
     whole, end = Marked(""), 0
     for start, stop in code_blocks(text):
         block = Marked("\n", [Mark(0, 1, text[start:stop])])

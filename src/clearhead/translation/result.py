@@ -182,7 +182,7 @@ def _translation(text: str, pieces: list[Piece]) -> Translation:
 
 def _without_end(text: str) -> str:
     """Without whitespace at the end, except tabs: they are borders of empty cells."""
-    return re.sub(r"[^\S\t]+\Z", "", text) if text.strip() else ""
+    return re.sub(r"(?<![^\S\t])[^\S\t]+\Z", "", text) if text.strip() else ""
 
 
 def layout_only(blank: Translation, text: str) -> Translation:

@@ -218,3 +218,9 @@ def test_the_rank_correlation_is_spearmans_with_ties_as_well() -> None:
     expected = [scipy.spearmanr(*rows).statistic for rows in zip(one, other, strict=True)]
     assert rank_correlation(one, other) == pytest.approx(np.mean(expected))
     assert rank_correlation(one, one) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("count", [0, 10_000])
+def test_a_number_of_neighbours_that_there_are_not_is_refused(count: int) -> None:
+    with pytest.raises(UserError, match=f"count={count}: expected 1 to"):
+        plots.embedding_neighbours(TRANSLATOR, ["dog"], count)

@@ -1,5 +1,7 @@
 """Tracing changes nothing, works for any module, and names follow axes, not sizes."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -335,3 +337,17 @@ def test_an_empty_container_can_be_traced() -> None:
 def test_a_path_that_did_not_run_is_named() -> None:
     with pytest.raises(UserError, match=r"no module at 'no\.such\.path'"):
         trace(nn.Linear(3, 2), torch.ones(4, 3)).find("no.such.path")
+
+
+def test_modules_that_another_thread_runs_are_none_of_the_trace() -> None:
+    other, inputs = nn.Sequential(nn.Linear(5, 5), nn.ReLU()), torch.ones(2, 5)
+
+    class Busy(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with ThreadPoolExecutor(1) as pool:
+                assert torch.equal(pool.submit(other, inputs).result(), other(inputs))
+            return x + 1
+
+    traced = trace(Busy(), torch.zeros(3, 4))
+    assert torch.equal(traced.output, torch.ones(3, 4))
+    assert "Sequential" in str(traced) and str(traced).count("Sequential") == 1

@@ -52,3 +52,8 @@ def test_queries_and_keys_of_cross_attention_lose_their_own_padding() -> None:
     shown = AttentionMap.of("cross", [weights], ["a", "b", "<pad>"], ["x", "y", "<pad>", "<pad>"])
     trimmed = without_padding(shown)
     assert (trimmed.queries, trimmed.keys) == (("a", "b"), ("x", "y"))
+
+
+def test_a_map_without_tokens_is_no_error() -> None:
+    empty = AttentionMap.of("self", [torch.zeros(1, 2, 0, 0)], [], [])
+    assert without_padding(empty).queries == ()

@@ -158,6 +158,7 @@ RIGHT = [
     ("multi-head-attention", MATRICES),
     ("write-feed-forward", WRITTEN_OUT),
     ("write-attention", ATTENTION),
+    ("write-feed-forward", WRITTEN_OUT.replace("d_model", "features")),
     *((name, with_dropout_by_hand(subject, " / (1 - self.p)")) for name, subject in DROPOUTS),
 ]
 WRONG = [

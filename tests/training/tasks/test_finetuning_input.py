@@ -112,6 +112,8 @@ def test_whole_spans_are_scored_if_labels_mark_spans(tmp_path: Path) -> None:
 def test_the_default_learning_rate_depends_on_the_method(method: str, rate: float) -> None:
     values: dict[str, Any] = {"task": "tagging", "tune": {"method": method}}
     assert build_recipe(values, "test").optimizer.peak_lr == rate
+    values["optimizer"] = None  # a section without keys
+    assert build_recipe(values, "test").optimizer.peak_lr == rate
     values["optimizer"] = {"peak_lr": 0.01}
     assert build_recipe(values, "test").optimizer.peak_lr == 0.01
 

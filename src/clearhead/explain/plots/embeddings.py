@@ -82,11 +82,15 @@ def nearest(translator: Translator, word: str, count: int = 8) -> Neighbours:
     """The tokens whose embeddings have the largest cosine similarity with that of a word.
 
     Raises:
-        UserError: the word consists of more than one token, and so has no embedding of its own.
+        UserError: the word consists of more than one token, and so has no embedding of its own, or
+            there are not so many tokens.
     """
+    size = translator.tokenizer.vocab_size
+    if not 1 <= count < size:
+        raise UserError(f"count={count}: expected 1 to {size - 1:,}, the other tokens")
     token = _only_token(translator.tokenizer, word)
     matrix = translator.model.src_embed.get_parameter("embedding.weight").detach().float()
-    matrix = torch.nn.functional.normalize(matrix[: translator.tokenizer.vocab_size], dim=1)
+    matrix = torch.nn.functional.normalize(matrix[:size], dim=1)
     cosines = matrix @ matrix[token]
     cosines[: len(SPECIALS)] = cosines[token] = -torch.inf
     best = cosines.topk(count)

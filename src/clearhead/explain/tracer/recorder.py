@@ -6,6 +6,7 @@ are bit-identical to those of the untraced model.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _IGNORED = {
 # They may return their very input, and then have computed nothing.
 _MAY_BE_IDLE = {"contiguous", "to", "dropout", "float", "type_as", "view_as", "clone"}
 # Operations whose operands are not broadcast against each other.
+_ONE_AT_A_TIME = threading.RLock()  # hooks and the patch of torch belong to the whole process
 _NOT_BROADCAST = {"linear", "embedding", "cat", "stack", "getitem", "layer_norm", "einsum", "lstm"}
 _TRANSPOSES = {"T", "mT", "H", "mH"}  # attributes, but operations all the same
 
@@ -61,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.sizes, self.in_constructor = sizes, in_constructor
         self.axes = AxisRegistry(sizes)
         self.failure: Failure | None = None
+        self.thread = threading.get_ident()
         self.last_shape_read: Shape | None = None
         self.rows: list[tuple[Row, Call]] = []
         self.counted: set[int] = set()  # parameters that a row has counted
@@ -73,7 +76,7 @@ class Recorder(TorchFunctionMode):
         leaving = register_module_forward_hook(self._leave, with_kwargs=True)
         # Otherwise `nn.MultiheadAttention` would run as one opaque operation.
         unfused = patch.object(functional, "has_torch_function", lambda tensors: False)
-        with entering, leaving, unfused, self:
+        with _ONE_AT_A_TIME, entering, leaving, unfused, self:
             yield
 
     def describe(self) -> None:
@@ -85,6 +88,8 @@ class Recorder(TorchFunctionMode):
                 row.stretched = broadcasting(row.inputs)
 
     def _enter(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
+        if threading.get_ident() != self.thread:  # hooks of modules are those of all threads
+            return
         path = self.sizes.paths.get(id(module), f"{self.stack[-1].path}.?".lstrip("."))
         location = location_of(calling_frame(sys._getframe(1)))
         given = [Operand("", self.axes.shape_of(v)) for v in inputs if isinstance(v, Tensor)]
@@ -97,6 +102,8 @@ class Recorder(TorchFunctionMode):
     def _leave(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> None:
+        if threading.get_ident() != self.thread:
+            return
         while self.running[-1][0] is not module:  # inner ones that ended by an exception
             self._pop()
         row = self._pop()

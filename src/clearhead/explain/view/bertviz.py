@@ -209,7 +209,7 @@ def without_padding(shown: AttentionMap) -> AttentionMap:
     queries, keys = _not_padding(shown.queries), _not_padding(shown.keys)
     rows = shown.weights[:, :, queries]
     lost = rows.sum(-1) - rows[..., keys].sum(-1)
-    if lost.max() > _MAX_LOST_WEIGHT:
+    if lost.size and lost.max() > _MAX_LOST_WEIGHT:
         logger.warning(
             "the padding of %s receives weight, so it is shown; give the model its attention_mask",
             shown.title.lower(),

@@ -54,7 +54,7 @@ typedef struct {
     int *memory_len;          /* (slots,) */
     int64_t *steps;           /* 0, 1, 2 … times the distance of two keys in `wide` or `memory` */
     int64_t *past;            /* (decoder_rows, tgt_len) where the keys of a row's past lie in its slot */
-    float *capture;           /* (layers, h, rows, src_len) cross-attention weights, or NULL */
+    float *capture;           /* (layers, h, rows, source tokens) cross-attention weights, or NULL */
 } Work;
 
 /* Positions that are decoded together; every row writes its keys before any row attends. */

@@ -89,7 +89,7 @@ typedef struct {
     void (*normalize)(const float *x, int n, int padded, const float *alpha, const float *bias,
                       float eps, int biased, float *y);
     /* softmax(q K^T scale) V for one query and every head; key i is at keys + offset[i];
-       weights: (h, stride) of which the first n of each head are used, stride >= n + 15 */
+       weights: (h, stride) of which the first n of each head are used; stride: a multiple of 16 */
     void (*attend)(const float *q, const void *keys, const void *values, const int64_t *offset, int n,
                    const Heads *heads, float *weights, int stride, float *y);
     void (*softmax_columns)(float *x, int n); /* over the n rows of each of 64 columns */

@@ -181,7 +181,7 @@ static int embed(const Model *m, const float *embedding, const float *positions,
 void encode_embedded(const Model *m, Work *w, const int64_t *start, int sentences) {
     for (int64_t i = 0; i < w->src_len; i++) w->steps[i] = i * 3 * m->width;
     for (int n = 0; n < m->sizes.encoder_layers; n++) encoder_block(m, w, &m->layers[n], start, sentences);
-    if (m->sizes.final_norm) layer_normalization(m, &m->norms[0], w->x, (int)start[sentences], w->x);
+    if (m->norms[0].alpha) layer_normalization(m, &m->norms[0], w->x, (int)start[sentences], w->x);
 }
 
 int encode(const Model *m, Work *w, const int32_t *ids, const int64_t *start, int sentences) {
@@ -268,7 +268,7 @@ int decode(const Model *m, Work *w, const DecoderRows *rows) {
                   rows->position[i], w->x + (int64_t)i * m->d_model)) return BAD_ID;
     for (int64_t i = 0; i < w->src_len; i++) w->steps[i] = i * 2 * m->width;
     for (int n = 0; n < m->sizes.decoder_layers; n++) decoder_block(m, w, n, rows);
-    if (m->sizes.final_norm) layer_normalization(m, &m->norms[1], w->x, rows->count, w->x);
+    if (m->norms[1].alpha) layer_normalization(m, &m->norms[1], w->x, rows->count, w->x);
     return OK;
 }
 

@@ -1,6 +1,7 @@
 /* Greedy and beam search with continuous batching: finished sentences leave, new ones enter.
 
    A thread calls clearhead_search; threads share a Job and take the next sentences from it. */
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -50,7 +51,6 @@ typedef struct {
     int32_t *token, *position, *slot, *beam;  /* (rows,) of one step */
     Best *best;                               /* (rows,) */
     Candidate *candidates;                    /* (2 beam_size,) */
-    int32_t *encode_ids;
     int64_t *encode_start;
     void *blocks[16];
     int allocated;
@@ -167,7 +167,7 @@ static int advance(Search *s) {
     if (failed) return failed;
     project(s->m, &s->work, rows, s->o->scores || s->o->beam_size > 1, s->best, NULL, NULL);
     for (int i = 0; i < rows; i++)
-        if (!s->best[i].found) return NOT_FINITE; /* every logit is NaN */
+        if (!s->best[i].found || !(s->best[i].logit[0] <= FLT_MAX)) return NOT_FINITE;
     return OK;
 }
 

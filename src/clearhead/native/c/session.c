@@ -61,17 +61,20 @@ EXPORT int clearhead_session_decode(Session *s, int count, const int32_t *token,
     for (int i = 0; i < count; i++)
         if (slot[i] < 0 || slot[i] >= w->slots || position[i] < 0 || position[i] >= w->tgt_len ||
             (s->m->sizes.cross && !w->memory_len[slot[i]])) return BAD_SIZE;
-    for (int i = 0; i < count; i++) {
-        if (position[i] > s->written[slot[i]]) return BAD_ID; /* the one before it is unknown */
-        if (position[i] == s->written[slot[i]]) s->written[slot[i]]++;
-    }
-    int32_t *beam = calloc(count, sizeof(int32_t));
+    int32_t *beam = calloc((size_t)count + w->slots, sizeof(int32_t)), *before = beam ? beam + count : NULL;
     if (!beam) return NO_MEMORY;
+    memcpy(before, s->written, sizeof(int) * w->slots);
+    int failed = OK;
+    for (int i = 0; i < count; i++) {
+        if (position[i] > s->written[slot[i]]) failed = BAD_ID; /* the one before it is unknown */
+        else if (position[i] == s->written[slot[i]]) s->written[slot[i]]++;
+    }
     for (int i = 0; i < count; i++)
         for (int64_t p = 0; p <= position[i]; p++) w->past[(int64_t)i * w->tgt_len + p] = p * 2 * s->m->width;
     const DecoderRows rows = {count, token, position, slot, beam};
     w->capture = capture;
-    const int failed = decode(s->m, w, &rows);
+    if (!failed) failed = decode(s->m, w, &rows);
+    if (failed) memcpy(s->written, before, sizeof(int) * w->slots);
     s->rows = failed ? 0 : count;
     w->capture = NULL;
     free(beam);

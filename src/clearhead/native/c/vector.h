@@ -121,7 +121,7 @@ static float quantize(const float *x, int n, uint8_t *x8) {
     return largest / 127.0f;
 }
 
-/* Over x (n,), padded to a multiple of WIDTH; the padding gets 0. */
+/* Over x (n,), padded to a multiple of WIDTH; the padding gets e^-87. */
 static inline void softmax(float *x, int n) {
     for (int i = n; i % WIDTH; i++) x[i] = -INFINITY;
     FLOATS most = load(x);

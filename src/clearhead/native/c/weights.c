@@ -125,7 +125,7 @@ static int pack_int8(const Kernels *k, Linear *l, const void *w, int half) {
     l->weight8 = aligned((int64_t)l->out * l->in);
     l->scale = aligned(l->out * sizeof(float));
     l->shift = aligned(l->out * sizeof(int32_t));
-    if (!l->weight8 || !l->scale || !l->shift || (half && !widened)) return NO_MEMORY;
+    if (!l->weight8 || !l->scale || !l->shift || (half && !widened)) return aligned_free(widened), NO_MEMORY;
     for (int o = 0; o < l->out; o++) {
         const float *row = half ? widened : (const float *)w + (int64_t)o * l->in;
         if (half) k->widen((const uint16_t *)w + (int64_t)o * l->in, l->in, widened);

@@ -157,14 +157,15 @@ DEV_ROWS = 64
 class Translation:
     """Each target token is predicted from the source sentence and the target tokens before it."""
 
-    predicts_tokens = True
-
     def __init__(
         self, recipe: TranslationRecipe, run: RunDirectory, settings: DeviceSettings
     ) -> None:
+        self.predicts_tokens = not recipe.optimizer.r_drop  # which needs all logits
         self.tokenizer = prepare_tokenizer(recipe, run.root)
         self.model = self._prepare_model(recipe, run)
-        corpus = prepare_corpus(recipe, self.tokenizer, run.data, self.model.config.src_seq_len)
+        config = self.model.config
+        longest = min(config.src_seq_len, config.tgt_seq_len)
+        corpus = prepare_corpus(recipe, self.tokenizer, run.data, longest)
         self.dev = DevSet(prepare_dev(recipe, run.dev), self.tokenizer)
         self.batches = TokenBatches(corpus, make_plan(recipe, self.tokenizer))
         o = recipe.optimizer
@@ -259,11 +260,11 @@ class DevSet:
 
     def _loss(self, model: Transformer) -> float:
         order = sorted(range(len(self.pairs)), key=lambda i: len(self.sources[i]))
-        total, tokens = 0.0, 0
+        total, tokens, c = 0.0, 0, model.config
         for start in range(0, len(order), DEV_ROWS):
             rows = order[start : start + DEV_ROWS]
-            source = _padded([self.sources[i] for i in rows], model.config)
-            target = _padded([self.targets[i] for i in rows], model.config)
+            source = _padded([self.sources[i] for i in rows], c.src_seq_len, c)
+            target = _padded([self.targets[i] for i in rows], c.tgt_seq_len, c)
             losses = translation_loss(model, source, target, 0.0)
             total, tokens = total + float(losses.nll), tokens + losses.tokens
         return total / max(1, tokens)
@@ -275,10 +276,9 @@ class DevSet:
         return [self.tokenizer.decode(best[0].ids) for best in results]
 
 
-def _padded(rows: list[list[int]], config: TransformerConfig) -> NDArray[np.int64]:
-    """(rows, longest + 1), each row with EOS and padding after its ids."""
-    longest = config.src_seq_len - 1
-    return padded([[*ids[:longest], config.eos_id] for ids in rows], config.pad_id)
+def _padded(rows: list[list[int]], most: int, config: TransformerConfig) -> NDArray[np.int64]:
+    """(rows, longest + 1), at most `most` tokens; each row with EOS and padding after its ids."""
+    return padded([[*ids[: most - 1], config.eos_id] for ids in rows], config.pad_id)
 
 
 def _bleu(translations: list[str], references: list[str]) -> float:

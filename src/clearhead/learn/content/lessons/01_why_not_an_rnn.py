@@ -136,7 +136,7 @@ by $1.2^{63} \approx 97{,}000$. Does the gradient?
 
 # %%
 def gradient_norms(scale: float, steps: list[int], width: int = 16) -> list[float]:
-    """The norm of the gradient of one element of h_n with respect to x_1, after each number of steps."""
+    """Norms of the gradient of one element of h_n with respect to x_1, by number of steps."""
     torch.manual_seed(1)
     matrix = scale * nn.init.orthogonal_(torch.empty(width, width, dtype=torch.float64))
     first = (0.1 * torch.randn(width, dtype=torch.float64)).requires_grad_()

@@ -130,8 +130,8 @@ each occurs more often.
 
 ## Why multiply by √d_model?
 
-The paper gives the factor without a reason, and learners have asked for the reason ever since. The reason
-is that E has two uses, which need two scales.
+The paper gives the factor without a reason, and learners have asked for the reason ever since. The
+reason is that E has two uses, which need two scales.
 
 1. *Output projection.* The paper uses E a second time, to compute a score for each token from the
    decoder's output (chapter 12): the dot product of the output with each row of E. The output has
@@ -159,8 +159,8 @@ for d_model in (64, 256, 1024):
 r"""
 A new row has length 1 at every width. A positional encoding consists of d_model / 2 pairs (sin a,
 cos a) of length 1, so its length is $\sqrt{d_{model}/2}$: 5.66 for 64 features, 22.63 for 1,024.
-Without the factor, the position would dominate the sum, and the wider the model, the more so. With it, the
-ratio is $1/\sqrt 2 ≈ 0.71$ at every width.
+Without the factor, the position would dominate the sum, and the wider the model, the more so. With
+it, the ratio is $1/\sqrt 2 ≈ 0.71$ at every width.
 
 The factor presupposes rows of length 1. `nn.Embedding` by itself draws elements with standard
 deviation 1; `build_transformer` replaces them.

@@ -246,12 +246,13 @@ for name, positions in (
 # %% [markdown]
 r"""
 Without positions the model guesses: near 50 %, whatever the training. With either encoding it
-solves the task at the length it was trained on. At length 20 both get much worse, and at 40 neither
-is of any use: near 50 %, or below. For the learned vectors this is no surprise: rows 10 to 39 were
-never trained. The paper hoped that sinusoids would generalize to longer sentences. Here they help a
-little at length 20 and not at all at length 40. *A formula for every position is not the same as a model that has learned to use
-it.* Rotary embeddings (Su et al. 2021) apply the rotation of this chapter to queries and keys, so
-that positions enter a score only by their difference; `clearhead.blocks.RotaryPositions` has them.
+solves the task at the length it was trained on. At length 20 both get much worse, and at 40
+neither is of any use: near 50 %, or below. For the learned vectors this is no surprise: rows 10 to
+39 were never trained. The paper hoped that sinusoids would generalize to longer sentences. Here
+they help a little at length 20 and not at all at length 40. *A formula for every position is not
+the same as a model that has learned to use it.* Rotary embeddings (Su et al. 2021) apply the
+rotation of this chapter to queries and keys, so that positions enter a score only by their
+difference; `clearhead.blocks.RotaryPositions` has them.
 
 ## Exercises
 """
@@ -268,15 +269,16 @@ r"""
   millions.
 - **A frequency of its own for the cosine** (exponent 2i + 1). The pair is no longer a rotation.
   *How to notice:* sine² + cosine² of a pair must be 1.
-- **The wrong axis.** `pe[: x.shape[0]]` takes the length from the batch axis. This is
-  right for sequence-first input and a `pe` of shape (max_len, 1, d_model). With batch-first input it
-  takes one row for each *sentence*: every token of a sentence gets the same vector, and the shapes
-  fit. *How to notice:* the output for a sentence changes with its index in the batch.
+- **The wrong axis.** `pe[: x.shape[0]]` takes the length from the batch axis. This is right for
+  sequence-first input and a `pe` of shape (max_len, 1, d_model). With batch-first input it takes
+  one row for each *sentence*: every token of a sentence gets the same vector, and the shapes fit.
+  *How to notice:* the output for a sentence changes with its index in the batch.
 - **The whole table added.** Without the slice `[:, :seq_len]` the shapes fit only for sentences of
   maximum length, and for all others there is an error; that is the lucky case.
 - **A table that is too short.** Longer sentences need more rows. The block refuses them with a
   message that gives both lengths; a version without the check fails inside an addition.
-- **Odd d_model.** There is one more sine column than cosine columns; `cos(angle)` must be cut to d_model // 2.
+- **Odd d_model.** There is one more sine column than cosine columns; `cos(angle)` must be cut to
+  d_model // 2.
 - **Concatenated instead of added.** It works, but the width changes, and all later sizes with it.
 
 ## Further reading

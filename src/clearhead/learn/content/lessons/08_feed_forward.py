@@ -14,10 +14,10 @@
 r"""
 # 8. Feed-forward
 
-**The question.** Attention moves information between positions. For given attention weights, its output
-is a weighted *average* of linear projections of the input, and averages of averages are averages. Which
-part of a Transformer computes something that is not linear, for example "plural if the verb says
-so, unless the noun is invariable"?
+**The question.** Attention moves information between positions. For given attention weights, its
+output is a weighted *average* of linear projections of the input, and averages of averages are
+averages. Which part of a Transformer computes something that is not linear, for example "plural if
+the verb says so, unless the noun is invariable"?
 """
 
 # %%

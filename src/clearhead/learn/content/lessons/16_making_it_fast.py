@@ -15,8 +15,8 @@
 # 16. Making it fast
 
 **The question.** The blocks are written to be read. The same model, with the same weights, can
-translate several times faster on the same processor. Where does the time go, which part of it can be
-saved, and how do you know that the fast version still computes the same thing?
+translate several times faster on the same processor. Where does the time go, which part of it can
+be saved, and how do you know that the fast version still computes the same thing?
 """
 
 # %%

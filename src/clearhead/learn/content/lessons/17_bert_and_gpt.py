@@ -160,8 +160,9 @@ for name, model in (("BERT", bert), ("GPT", gpt)):
 
 # %% [markdown]
 """
-In GPT the outputs before the replaced word stay the same, so a text can be extended without computing it again
-(the cache of chapter 14). In BERT every vector changes: nothing can be kept when a word is added.
+In GPT the outputs before the replaced word stay the same, so a text can be extended without
+computing it again (the cache of chapter 14). In BERT every vector changes: nothing can be kept
+when a word is added.
 
 ## Experiment 2: the best possible prediction
 
