@@ -17,9 +17,8 @@ from clearhead.decoding import steps
 from clearhead.decoding.precision import Precision, in_precision
 from clearhead.models import Gpt, GptConfig
 from clearhead.models.native import native_model
-from clearhead.native.choice import threads_of
 from clearhead.native.model import NativeModel
-from clearhead.native.search import Integers
+from clearhead.native.search import Integers, threads_of
 from clearhead.native.session import Session
 from clearhead.native.weights import Floats
 

@@ -11,9 +11,8 @@ import numpy as np
 from clearhead.decoding.engine import DecodingOptions, Hypothesis, check_layer, check_sources
 from clearhead.models.config import TransformerConfig
 from clearhead.models.native_files import read_translator
-from clearhead.native.choice import threads_of
 from clearhead.native.model import NativeModel
-from clearhead.native.search import SLOTS, Found, SearchOptions, search, unpadded
+from clearhead.native.search import SLOTS, Found, SearchOptions, search, threads_of, unpadded
 from clearhead.native.session import forced_attention
 from clearhead.native.weights import Floats
 

@@ -11,13 +11,12 @@ from typing import Literal, get_args
 from clearhead.errors import UserError, counted
 from clearhead.native.library import library
 from clearhead.native.model import kernel_names
-from clearhead.native.search import default_threads
+from clearhead.native.search import check_threads
 
 logger = logging.getLogger(__name__)
 
 EngineName = Literal["auto", "readable", "native"]
 AnyPrecision = Literal["auto", "float32", "bfloat16", "int8"]
-MOST_THREADS = 4096
 INT8_KERNELS = ("AVX512-VNNI", "AVX-VNNI", "NEON")  # where int8 is faster than float32
 
 
@@ -80,20 +79,6 @@ class Request:
                 "give --precision float32"
             )
         return reason
-
-
-def check_threads(threads: int) -> None:
-    """Refuse a number of threads that is not between 1 and MOST_THREADS."""
-    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
-        raise UserError(f"threads={threads!r} is not a number of cores; give 1 to {MOST_THREADS}")
-
-
-def threads_of(requested: int | None) -> int:
-    """A number of cores; None: all that this process may use."""
-    if requested is None:
-        return default_threads()
-    check_threads(requested)
-    return requested
 
 
 @cache

@@ -17,6 +17,7 @@ from clearhead.native.model import NativeModel
 from clearhead.native.weights import ModelSizes
 
 Integers = NDArray[np.int32]
+MOST_THREADS = 4096
 SLOTS = 64  # sentences that a thread decodes together
 MOST_BEAMS = 1024
 AT_ONCE = 8  # so few sentences are translated by the calling thread
@@ -200,3 +201,17 @@ def _slots_that_fit(model: NativeModel, beams: int, room: int, longest: int, slo
 def default_threads() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that is not between 1 and MOST_THREADS."""
+    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+        raise UserError(f"threads={threads!r} is not a number of cores; give 1 to {MOST_THREADS}")
+
+
+def threads_of(requested: int | None) -> int:
+    """A number of cores; None: all that this process may use."""
+    if requested is None:
+        return default_threads()
+    check_threads(requested)
+    return requested

@@ -12,7 +12,7 @@ from torch import nn
 from clearhead.errors import UserError
 from clearhead.fast.accelerate import operations_for, replaceable
 from clearhead.fast.processor import multiplies_bfloat16
-from clearhead.native.choice import check_threads
+from clearhead.native.search import check_threads
 from clearhead.training.objective import TokenLoss, cross_entropy, fused_cross_entropy
 
 EngineChoice = Literal["auto", "readable", "fast"]

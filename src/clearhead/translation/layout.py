@@ -7,6 +7,7 @@ inside sentences (`MARKUP`); `clearhead.translation.markup` takes it out and put
 
 import re
 from collections.abc import Iterator
+from itertools import count
 
 Span = tuple[int, int]  # start and end in a text
 
@@ -125,6 +126,12 @@ _BETWEEN = re.compile(rf"{_GAP}|{_LAYOUT}|<!DOCTYPE[^>]*>", re.I | re.M)
 def may_have_markup(text: str) -> bool:
     """Whether a character or tag with which markup begins is in the text."""
     return bool(_MARKUP_BEGINS.search(text))
+
+
+def unused_names(text: str) -> Iterator[str]:
+    """X1, X2, … but those that occur in the text; the model copies such names of code."""
+    used = {name[:end] for name in re.findall(r"X\d+", text) for end in range(2, len(name) + 1)}
+    return (name for n in count(1) if (name := f"X{n}") not in used)
 
 
 def language(text: str) -> Iterator[Span]:

@@ -10,13 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, chain, count
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from clearhead.text import BothLanguages
 from clearhead.text.word_labels import Weights, aligned, edges, overlapping, unit_weights, units
 from clearhead.translation.documents import code_blocks
-from clearhead.translation.layout import MARKUP, Span, may_have_markup
+from clearhead.translation.layout import MARKUP, Span, may_have_markup, unused_names
 from clearhead.translation.result import Piece
 from clearhead.translation.sources import Source
 
@@ -98,8 +98,7 @@ def take_out(text: str) -> Marked:
     """The text without blocks of code and without the markup inside its sentences."""
     if not may_have_markup(text):
         return Marked(text)
-    used = {found[:end] for found in re.findall(r"X\d+", text) for end in range(2, len(found) + 1)}
-    names = (name for n in count(1) if (name := f"X{n}") not in used)
+    names = unused_names(text)
     whole, end = Marked(""), 0
     for start, stop in code_blocks(text):
         block = Marked("\n", [Mark(0, 1, text[start:stop])])
