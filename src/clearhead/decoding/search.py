@@ -35,7 +35,7 @@ class Constraints:
             scores: (rows, vocab), written: (rows, length) ids, BOS token excluded
         """
         if not written.shape[1]:
-            check_finite(scores, "the decoder's output")
+            check_finite(scores.amax(dim=1), "the decoder's output")  # -inf: a probability of 0
         eos_scores = scores[:, self.eos_id].clone()
         scores[:, self.never] = -torch.inf
         if written.shape[1] < self.min_length:
