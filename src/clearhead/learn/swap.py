@@ -123,7 +123,7 @@ def _residuals(module: Any) -> tuple[Any, ...]:
 
 
 def _call_form(make: Callable[..., nn.Module], name: str, original: nn.Module) -> tuple[Any, ...]:
-    """The library's arguments in the form that the learner's constructor takes them (`Run.call_form`).
+    """The library's arguments as the constructor of the learner takes them (`Run.call_form`).
 
     It may have `eps` alone, `features` first, or no norm.
     """
