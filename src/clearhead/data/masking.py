@@ -100,7 +100,7 @@ def hide_spans(ids: Ids, spans: Spans, *seeds: int) -> Masked:
     # A position is in a span if one of `length` starts hits: solve 1 - (1 - p)^length = share.
     start_rate = 1 - (1 - spans.share) ** (1 / spans.length)
     starts = (rng.random(ids.shape) < start_rate) & can_hide
-    if can_hide.any() and not starts.any():
+    if not starts.any() and can_hide.any():
         rows, columns = np.nonzero(can_hide)
         pick = rng.integers(len(rows))
         starts[rows[pick], columns[pick]] = True

@@ -39,7 +39,7 @@ class Sizes(ctypes.Structure):
     _fields_ = [
         *_int32_fields("d_model h d_ff encoder_layers decoder_layers"),
         *_int32_fields("src_vocab tgt_vocab src_len tgt_len"),
-        *_int32_fields("cross pre_norm final_norm biased_norm activation int8"),
+        *_int32_fields("cross pre_norm biased_norm activation int8"),
         *_int32_fields("pad_id bos_id eos_id"),
         ("eps", c_float),
     ]

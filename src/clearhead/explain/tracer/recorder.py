@@ -39,9 +39,9 @@ _IGNORED = {
 # They may return their very input, and then have computed nothing.
 _MAY_BE_IDLE = {"contiguous", "to", "dropout", "float", "type_as", "view_as", "clone"}
 # Operations whose operands are not broadcast against each other.
-_ONE_AT_A_TIME = threading.RLock()  # hooks and the patch of torch belong to the whole process
 _NOT_BROADCAST = {"linear", "embedding", "cat", "stack", "getitem", "layer_norm", "einsum", "lstm"}
 _TRANSPOSES = {"T", "mT", "H", "mH"}  # attributes, but operations all the same
+_ONE_AT_A_TIME = threading.RLock()  # hooks and the patch of torch belong to the whole process
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
 typedef struct {
     int32_t d_model, h, d_ff, encoder_layers, decoder_layers;
     int32_t src_vocab, tgt_vocab, src_len, tgt_len; /* tokens, positions */
-    int32_t cross, pre_norm, final_norm, biased_norm, activation, int8;
+    int32_t cross, pre_norm, biased_norm, activation, int8;
     int32_t pad_id, bos_id, eos_id;
     float eps;
 } Sizes;

@@ -114,12 +114,12 @@ def warn_of_unknown_tokens(examples: Sequence[Example], tokenizer: PretrainedTok
     """Warn if more than a tenth of the tokens are unknown to the model."""
     unknown = tokenizer.special_ids.get("unk")
     total = sum(len(example.ids) for example in examples)
-    count = sum(token == unknown for example in examples for token in example.ids)
-    if unknown is not None and count > MOST_UNKNOWN * total:
+    count = 0 if unknown is None else sum(list(e.ids).count(unknown) for e in examples)
+    if count > MOST_UNKNOWN * total:
         log.warning(
             "%.0f %% of all tokens are unknown to this model (%s); give another model",
             100 * count / total,
-            tokenizer.piece(unknown),
+            tokenizer.piece(unknown or 0),
         )
 
 
