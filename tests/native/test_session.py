@@ -116,6 +116,17 @@ def test_kept_rows_give_their_own_logits(kind: str) -> None:
     np.testing.assert_array_equal(session.logits(4), expected[kept])
 
 
+def writable(model: NativeModel, logits: Floats) -> Floats:
+    """The logits, -inf for the tokens that no text holds."""
+    sizes = model.sizes
+    never = {sizes.pad_id, sizes.bos_id} - (
+        {sizes.eos_id} if sizes.bos_id == sizes.eos_id else set()
+    )
+    allowed = logits.copy()
+    allowed[:, sorted(never)] = -np.inf
+    return allowed
+
+
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_likeliest_tokens_and_log_probabilities_follow_from_the_logits(
@@ -127,41 +138,51 @@ def test_likeliest_tokens_and_log_probabilities_follow_from_the_logits(
     slot, position = np.divmod(np.arange(12, dtype=np.int32), np.int32(6))
     session.decode(tokens.ravel(), position, slot)
     logits = session.logits(12).astype(np.float64)
-    np.testing.assert_array_equal(session.likeliest(12), logits.argmax(axis=1))
+    np.testing.assert_array_equal(session.likeliest(12), writable(model, logits).argmax(axis=1))
     largest = logits.max(axis=1, keepdims=True)
     log_sum = largest[:, 0] + np.log(np.exp(logits - largest).sum(axis=1))
     expected = logits[np.arange(12), wanted] - log_sum
     np.testing.assert_allclose(session.log_probabilities(wanted), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 1e9, 1e30])
-@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize(
+    ("noise", "scale"),
+    [(0.01, 0.0), (1.0, 0.0), (0.01, 1e-3), (0.01, 1.0), (0.01, 1e9), (1.0, 1e30)],
+)
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("kernels", KERNELS)
 def test_the_likeliest_token_of_a_large_vocabulary_has_the_largest_logit(
-    kernels: str, half: bool, scale: float
+    kernels: str, precision: str, noise: float, scale: float
 ) -> None:
-    """In float32 an 8-bit product excludes most blocks of the vocabulary."""
+    """Products of 8 bits, for a few rows of an int8 model 4, exclude most of the vocabulary."""
     random, vocabulary = np.random.default_rng(3), 1003
     sizes, tensors, tables = FAMILIES[Gpt](gpt())
     sizes = replace(sizes, tgt_vocab=vocabulary)
-    # Nearly equal rows, whose logits differ by less than an 8-bit product's error.
-    same, noise = random.normal(size=sizes.d_model), random.normal(size=(vocabulary, sizes.d_model))
-    weight = (same + 0.01 * noise).astype(np.float32)
+    # Logits differ by less than the error of an 8-bit product, or with more noise of a 4-bit one.
+    shape = vocabulary, sizes.d_model
+    same, others = random.normal(size=sizes.d_model), random.normal(size=shape)
+    weight = (same + noise * others).astype(np.float32)
     weight[::7] *= 0.01  # rows of very different length
     weight[700:] = weight[: vocabulary - 700]  # and equal ones
     bias = (scale * random.normal(size=vocabulary)).astype(np.float32)
     tensors = {**tensors, "projection.weight": weight, "projection.bias": bias}
     tables = replace(tables, tgt_embedding=weight.copy())
     parts = sizes, tensors, tables
-    model = NativeModel(*(in_float16(parts) if half else parts), kernels=kernels)
+    half, int8 = precision == "float16", precision == "int8"
+    model = NativeModel(*(in_float16(parts) if half else parts), int8=int8, kernels=kernels)
     rows = 30
     session = Session(model, rows, 1, TGT_LEN)
     positions = np.arange(rows, dtype=np.int32)
     tokens = random.integers(0, vocabulary, rows).astype(np.int32)
     session.decode(tokens, positions, np.zeros_like(positions))
     logits = session.logits(rows)
-    found = logits[positions, session.likeliest(rows)]
-    assert np.array_equal(found, logits.max(axis=1))
+    likeliest = session.likeliest(rows)
+    expected = writable(model, logits).max(axis=1)
+    np.testing.assert_array_equal(logits[positions, likeliest], expected)
+    for first in range(0, rows, 2):
+        session.decode(tokens[first:][:2], positions[first:][:2], np.zeros(2, np.int32))
+        np.testing.assert_array_equal(session.likeliest(2), likeliest[first:][:2])
+        np.testing.assert_array_equal(session.likeliest(1), likeliest[first:][:1])
 
 
 def test_a_refused_call_leaves_no_position_behind() -> None:

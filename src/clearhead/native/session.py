@@ -93,7 +93,7 @@ class Session:
         return logits[:, : self.model.sizes.tgt_vocab]
 
     def likeliest(self, rows: int) -> Integers:
-        """(rows,) the token with the largest logit, without storing the others."""
+        """(rows,) the token with the largest logit, neither padding nor BOS (unless it is EOS)."""
         tokens = np.empty(rows, np.int32)
         self.model.library.clearhead_session_best(self.handle, rows, address(tokens), None, None)
         return tokens

@@ -33,9 +33,10 @@ typedef struct {
     Layer *layers;                 /* the encoder's, then the decoder's */
     Norm norms[2];                 /* the final norms of encoder and decoder */
     Linear projection;
-    Linear screen; /* the projection in int8, which finds the few blocks with the largest logits */
-    Linear sum;    /* the projection in int16, for the sum over the vocabulary */
-    void *rows;    /* beside `sum`: the projection (vocabulary, d_model), float32 or float16 */
+    Linear screen;  /* beside float32: the projection in int8, which finds the few blocks with the largest logits */
+    Linear screen4; /* the projection in int4, which does so for a few rows of any model */
+    Linear sum;     /* the projection in int16, for the sum over the vocabulary */
+    void *rows;     /* beside `sum`: the projection (vocabulary, d_model), float32 or float16 */
     /* Borrowed tables: token embeddings times their factor, positions, cosines and sines. */
     const float *src_embedding, *tgt_embedding, *src_positions, *tgt_positions, *rotary;
 } Model;
@@ -65,6 +66,7 @@ typedef struct {
 
 enum { OK = 0, NO_MEMORY = 1, BAD_SIZE = 2, BAD_ID = 3, NOT_FINITE = 4 };
 enum { FEW_ROWS = 12 };      /* for which float16 weights are faster than float32 */
+enum { FEW_ROWS_4 = 2 };     /* for which int4 weights are faster than int8 */
 enum { FEW_KEYS = 28 };      /* for which queries are faster one by one */
 enum { ROWS_AT_ONCE = 96 }; /* what lies between two products of so many rows stays in the cache */
 
@@ -95,8 +97,8 @@ void encode_embedded(const Model *m, Work *w, const int64_t *start, int sentence
 void remember(const Model *m, Work *w, const int64_t *start, int sentences, const int *slot);
 /* -> work->x (rows, d_model), what comes after each position */
 int decode(const Model *m, Work *w, const DecoderRows *rows);
-/* work->x -> the best tokens of every row; `best` of a sum has room for SPARE more; `forced` (rows,)
-   and its logits may be NULL */
+/* work->x -> the best tokens of every row, without a sum never padding or BOS; `best` of a sum has room for
+   SPARE more; `forced` (rows,) and its logits may be NULL */
 void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const int32_t *forced,
              float *forced_logit);
 /* work->x -> (rows, vocabulary) */

@@ -23,9 +23,11 @@ typedef struct {
     float *weight;   /* float32: (out / 64, in, 64), or NULL */
     uint16_t *half;  /* the same in float16, where that is exact, or NULL */
     int8_t *weight8; /* int8: (out / 64, in / 4, 64, 4), or NULL */
+    uint8_t *weight4; /* int4: (out / 64, in / 8, 64, 4), inputs k and k + 4 in a byte, or NULL */
     int16_t *weight16; /* int16: (out / 64, in / 2, 64, 2), or NULL */
-    float *scale;    /* int8, int16: (out,) one for each output */
-    int32_t *shift;  /* int8: (out,) offset times the sum of the output's weights */
+    float *error;    /* int4: (out,) the length of what rounding took from each output's weights */
+    float *scale;    /* integers: (out,) one for each output */
+    int32_t *shift;  /* int8, int4: (out,) offset times the sum of the output's weights */
     float *largest;  /* int8 as an approximation: (out / 64, 3) of each block the largest length of a
                         row of weights, of its rounding errors, and the largest bias; int16: (3,)
                         the same of all outputs; or NULL */
@@ -76,6 +78,8 @@ typedef struct {
     /* y (rows, 64) = x W^T + b for one block of 64 outputs */
     void (*linear_float)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     void (*linear_int8)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
+    /* the same from weights rounded to multiples of 16; NULL where that is not faster for a few rows */
+    void (*linear_int4)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     /* NULL where 16-bit products are not faster than float32 */
     void (*linear_int16)(const Rows *x, const Linear *w, int block, Epilogue e, float *y, int stride);
     /* the same from float16 weights, which are widened in registers */

@@ -98,6 +98,31 @@ static inline __m512i four_bytes(const void *x) {
      (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + load(linear->bias + column + (j) * WIDTH))
 #include "tile.h"
 
+/* Eight inputs a step; a byte holds two weights divided by 16, the later one in its upper half. Two sums,
+   because one would wait for itself. */
+typedef struct { __m512i first, later; } Two;
+static inline __m512i upper(__m512i v) { return _mm512_and_si512(v, _mm512_set1_epi8((char)0xF0)); }
+
+#define NAME(x) int4_##x
+#define TILE_ROWS 2
+#define INPUT uint8_t
+#define INPUTS Two
+#define INPUTS_A_STEP 8
+#define MOST_INPUTS INT32_MAX
+#define WEIGHT uint8_t
+#define WEIGHTS __m512i
+#define STRIDE (4 * BLOCK)
+#define ACCUMULATOR Two
+#define LOAD(w, j) _mm512_loadu_si512((w) + (j) * 4 * WIDTH)
+#define BROADCAST(x) {four_bytes(x), four_bytes((x) + 4)}
+#define MULTIPLY_ADD(c, a, b) \
+    (Two){dot(c.first, a.first, upper(_mm512_slli_epi32(b, 4))), dot(c.later, a.later, upper(b))}
+#define FINISH(c, r, j) \
+    (_mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_add_epi32(c.first, c.later), \
+                                         _mm512_loadu_si512(linear->shift + column + (j) * WIDTH))) * \
+     (SPLAT(scale_x[r]) * load(linear->scale + column + (j) * WIDTH)) + load(linear->bias + column + (j) * WIDTH))
+#include "tile.h"
+
 #define NAME(x) int16_##x
 #define TILE_ROWS 6
 #define INPUT int16_t
@@ -116,6 +141,7 @@ static inline __m512i four_bytes(const void *x) {
      load(linear->bias + column + (j) * WIDTH))
 #include "tile.h"
 
+#define FAST_INT4
 #define FAST_INT16
 #define TABLE kernels_avx512
 #define TITLE "AVX512-VNNI"

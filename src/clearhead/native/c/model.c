@@ -9,6 +9,7 @@
 /* A few rows take as long as reading the weights: float16 halves that. */
 static void block_of(const Kernels *k, const Linear *l, const Rows *x, int block, Epilogue e, float *y, int stride) {
     if (l->weight8) k->linear_int8(x, l, block, e, y, stride);
+    else if (l->weight4) k->linear_int4(x, l, block, e, y, stride);
     else if (l->weight16) k->linear_int16(x, l, block, e, y, stride);
     else if (l->half && (x->rows <= FEW_ROWS || !__atomic_load_n(&l->weight, __ATOMIC_ACQUIRE)))
         k->linear_half(x, l, block, e, y, stride);
@@ -37,10 +38,10 @@ float quantize16(const float *x, int n, int length, int16_t *x16) {
 
 /* Rows of activations in the format of the weights: float32, or quantized to 8 or 16 bits. */
 static Rows rows_for(const Model *m, Work *w, const Linear *l, const float *x, int stride, int count) {
-    if (!l->weight8 && !l->weight16) return (Rows){.x = x, .rows = count, .stride = stride};
+    if (!l->scale) return (Rows){.x = x, .rows = count, .stride = stride};
     for (int i = 0; i < count; i++, x += stride)
-        w->scale[i] = l->weight8 ? m->kernels->quantize(x, l->in, w->x8 + (int64_t)i * l->in)
-                                 : quantize16(x, l->in, LENGTH_OF_X, w->x16 + (int64_t)i * l->in);
+        w->scale[i] = l->weight16 ? quantize16(x, l->in, LENGTH_OF_X, w->x16 + (int64_t)i * l->in)
+                                  : m->kernels->quantize(x, l->in, w->x8 + (int64_t)i * l->in);
     return (Rows){.x8 = w->x8, .x16 = w->x16, .scale = w->scale, .rows = count, .stride = l->in};
 }
 
@@ -272,6 +273,13 @@ int decode(const Model *m, Work *w, const DecoderRows *rows) {
     return OK;
 }
 
+/* Padding and BOS are never written; the token that GPT-2 has for BOS and EOS is. */
+static void forbid(const Sizes *s, int block, float *logits) {
+    const int32_t never[] = {s->pad_id, s->bos_id == s->eos_id ? -1 : s->bos_id};
+    for (int i = 0; i < 2; i++)
+        if (never[i] >= 0 && never[i] / BLOCK == block) logits[never[i] % BLOCK] = -INFINITY;
+}
+
 /* ProjectionLayer: logits x W + b in blocks of 64 tokens, which are looked at while they are in the
    cache; log-probabilities are logits minus the log-sum-exp that `best` collects. */
 static void project_rows(const Model *m, Work *w, const Linear *l, const float *x, int rows, int with_sum, Best *best,
@@ -280,6 +288,7 @@ static void project_rows(const Model *m, Work *w, const Linear *l, const float *
     for (int block = 0; block < l->out / BLOCK; block++) {
         block_of(m->kernels, l, &some, block, PLAIN, w->logits, BLOCK);
         for (int i = 0; i < rows; i++) {
+            if (!with_sum) forbid(&m->sizes, block, w->logits + i * BLOCK);
             m->kernels->collect(w->logits + i * BLOCK, block * BLOCK, with_sum, &best[i]);
             if (forced && forced[i] / BLOCK == block) forced_logit[i] = w->logits[i * BLOCK + forced[i] % BLOCK];
         }
@@ -294,20 +303,20 @@ static inline float logit_error(const float *most, float length, float off, int 
     return most[0] * (off + unit * length) + most[1] * (length + off) + most[2] * 4 * FLT_EPSILON;
 }
 
-/* What no logit of each block is larger than, from 8-bit products. */
-static void bound_logits(const Model *m, Work *w, const float *x, int rows) {
-    const Linear *l = &m->screen;
+/* What no logit of each block is larger than, from 8-bit or 4-bit products. */
+static void bound_logits(const Model *m, Work *w, const Linear *l, const float *x, int rows) {
     const int blocks = l->out / BLOCK;
     const Rows some = rows_for(m, w, l, x, m->d_model, rows);
+    float length[ROWS_AT_ONCE], off[ROWS_AT_ONCE];
+    for (int i = 0; i < rows; i++, x += m->d_model)
+        length[i] = length_of(x, m->d_model), off[i] = rounding_error(w->scale[i], l->in);
     for (int block = 0; block < blocks; block++) {
-        m->kernels->linear_int8(&some, l, block, PLAIN, w->logits, BLOCK);
-        for (int i = 0; i < rows; i++) w->bounds[i * blocks + block] = m->kernels->largest(w->logits + i * BLOCK);
-    }
-    for (int i = 0; i < rows; i++) {
-        const float length = length_of(x + (int64_t)i * m->d_model, m->d_model);
-        const float off = rounding_error(w->scale[i], l->in);
-        for (int block = 0; block < blocks; block++) {
-            const float bound = w->bounds[i * blocks + block] + logit_error(l->largest + block * 3, length, off, l->in);
+        block_of(m->kernels, l, &some, block, PLAIN, w->logits, BLOCK);
+        for (int i = 0; i < rows; i++) {
+            float *logits = w->logits + i * BLOCK;
+            if (l->error) m->kernels->add(l->error + block * BLOCK, logits, BLOCK, length[i] + off[i], logits);
+            float bound = m->kernels->largest(logits);
+            if (l->largest) bound += logit_error(l->largest + block * 3, length[i], off[i], l->in);
             w->bounds[i * blocks + block] = bound <= FLT_MAX ? bound : INFINITY; /* NaN excludes nothing */
         }
     }
@@ -315,11 +324,12 @@ static void bound_logits(const Model *m, Work *w, const float *x, int rows) {
 
 /* The same as project_rows without sums: exact logits only of the blocks that can hold one of the
    best, those with the largest bounds first. */
-static void project_screened(const Model *m, Work *w, const float *x, int rows, Best *best) {
-    const int blocks = m->screen.out / BLOCK;
-    bound_logits(m, w, x, rows);
+static void project_screened(const Model *m, Work *w, const Linear *screen, const float *x, int rows, Best *best) {
+    const int blocks = screen->out / BLOCK;
+    bound_logits(m, w, screen, x, rows);
     for (int i = 0; i < rows; i++) {
-        const Rows one = {.x = x + (int64_t)i * m->d_model, .rows = 1, .stride = m->d_model};
+        const Rows one = {.x = x + (int64_t)i * m->d_model, .x8 = w->x8 + (int64_t)i * m->d_model,
+                          .scale = w->scale + i, .rows = 1, .stride = m->d_model};
         float *bounds = w->bounds + i * blocks;
         for (;;) {
             int block = 0;
@@ -327,6 +337,7 @@ static void project_screened(const Model *m, Work *w, const float *x, int rows, 
             const int full = best[i].found == best[i].wanted;
             if (!(bounds[block] > (full ? best[i].logit[best[i].found - 1] : -INFINITY))) break;
             block_of(m->kernels, &m->projection, &one, block, PLAIN, w->logits, BLOCK);
+            forbid(&m->sizes, block, w->logits);
             m->kernels->collect(w->logits, block * BLOCK, 0, &best[i]);
             bounds[block] = -INFINITY;
         }
@@ -375,7 +386,8 @@ void project(const Model *m, Work *w, int rows, int with_sum, Best *best, const 
     for (int first = 0; first < rows; first += ROWS_AT_ONCE) {
         const int count = rows - first < ROWS_AT_ONCE ? rows - first : ROWS_AT_ONCE;
         const float *x = w->x + (int64_t)first * m->d_model;
-        if (m->screen.out && !with_sum && !forced) project_screened(m, w, x, count, best + first);
+        const Linear *screen = count <= FEW_ROWS_4 && m->screen4.out ? &m->screen4 : &m->screen;
+        if (screen->out && !with_sum && !forced) project_screened(m, w, screen, x, count, best + first);
         else if (m->sum.out && with_sum && !forced) project_with_sum(m, w, x, count, best + first);
         else project_rows(m, w, &m->projection, x, count, with_sum, best + first, forced ? forced + first : NULL,
                           forced ? forced_logit + first : NULL);

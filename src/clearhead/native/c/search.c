@@ -61,8 +61,12 @@ static void *take(Search *s, size_t count, size_t size) {
     return s->blocks[s->allocated++] = block;
 }
 
+/* Whether the scores are asked for, or needed to compare hypotheses. */
+static int with_sum(const Search *s) { return s->o->scores || s->o->beam_size > 1; }
+
+/* Candidates of a hypothesis, so that one is left when some are banned; a sum includes padding and BOS. */
 static int wanted(const Search *s, int age) {
-    const int banned = 2 + (s->o->min_length > age) + (s->o->no_repeat_ngram ? age : 0);
+    const int banned = 2 * with_sum(s) + (s->o->min_length > age) + (s->o->no_repeat_ngram ? age : 0);
     return (s->o->beam_size == 1 ? 1 : 2 * s->o->beam_size) + banned;
 }
 
@@ -165,7 +169,7 @@ static int advance(Search *s) {
     const DecoderRows all = {rows, s->token, s->position, s->slot, s->beam};
     const int failed = decode(s->m, &s->work, &all);
     if (failed) return failed;
-    project(s->m, &s->work, rows, s->o->scores || s->o->beam_size > 1, s->best, NULL, NULL);
+    project(s->m, &s->work, rows, with_sum(s), s->best, NULL, NULL);
     for (int i = 0; i < rows; i++)
         if (!s->best[i].found || !(s->best[i].logit[0] <= FLT_MAX)) return NOT_FINITE;
     return OK;

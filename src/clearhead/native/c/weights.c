@@ -1,4 +1,5 @@
 /* Weights into the layout of the kernels, and the memory of a thread. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,37 @@ static int pack_screen(Model *m, const void *w, int half) {
     return pack_int8(m->kernels, l, w, half);
 }
 
+/* 8-bit weights as round(w / 16). No logit is larger than its 4-bit product plus `error` times the length of x
+   (Cauchy-Schwarz); a little more for float32's rounding. */
+static int pack_int4(const Kernels *k, const Linear *whole, Linear *l) {
+    const int in = whole->in, out = whole->out;
+    *l = (Linear){.in = in, .out = out, .scale = whole->scale, .largest = whole->largest};
+    l->bias = aligned(out * sizeof(float));
+    l->weight4 = aligned((int64_t)out * in / 2);
+    l->shift = aligned(out * sizeof(int32_t));
+    l->error = aligned(out * sizeof(float));
+    if (!l->bias || !l->weight4 || !l->shift || !l->error) return NO_MEMORY;
+    memset(l->weight4, 0, (int64_t)out * in / 2);
+    for (int o = 0; o < out; o++) {
+        const int8_t *row = whole->weight8 + (int64_t)(o / BLOCK) * BLOCK * in + o % BLOCK * 4;
+        uint8_t *to = l->weight4 + (int64_t)(o / BLOCK) * BLOCK * in / 2 + o % BLOCK * 4;
+        const float bias = whole->bias[o];
+        int32_t sum = 0;
+        double error = 0.0, length = 0.0;
+        for (int i = 0; i < in; i++) {
+            const int exact = row[(int64_t)(i / 4) * BLOCK * 4 + i % 4];
+            const int rounded = exact > 119 ? 7 : (exact + 128 + 8) / 16 - 8;
+            to[(int64_t)(i / 8) * BLOCK * 4 + i % 4] |= (uint8_t)((rounded & 15) << (i % 8 < 4 ? 0 : 4));
+            sum += 16 * rounded;
+            length += exact * exact, error += (exact - 16 * rounded) * (exact - 16 * rounded);
+        }
+        l->shift[o] = sum * k->offset;
+        l->error[o] = l->scale[o] * (float)(1.0001 * sqrt(error) + 1e-5 * sqrt(length)) + SMALLEST;
+        l->bias[o] = isfinite(bias) ? bias + 4 * FLT_EPSILON * fabsf(bias) : bias;
+    }
+    return OK;
+}
+
 /* The projection beside float32 weights in int16, and as it is, row by row. */
 static int pack_sum(Model *m, const void *w, int half) {
     const int in = m->projection.in, out = m->projection.out;
@@ -210,6 +242,16 @@ static int copy(float **to, const float *from, int n) {
     return OK;
 }
 
+/* What finds the best tokens faster than the projection itself. */
+static int pack_approximations(Model *m, const void *w, int half) {
+    const Kernels *k = m->kernels;
+    const int int8 = m->sizes.int8;
+    if (!int8 && !k->fast_int8) return OK;
+    if (!int8 && k->linear_int16 && m->projection.in <= MOST_INPUTS_16 && pack_sum(m, w, half)) return NO_MEMORY;
+    if (!int8 && pack_screen(m, w, half)) return NO_MEMORY;
+    return k->linear_int4 ? pack_int4(k, int8 ? &m->projection : &m->screen, &m->screen4) : OK;
+}
+
 /* weight (out, in), float32, or float16 (`half`) unless the model is int8; bias (out,). Both are
    padded with zeros, the bias of the projection with -inf. Each may be set once. */
 EXPORT int clearhead_set_linear(Model *m, int layer, int which, const void *weight, int half,
@@ -222,11 +264,9 @@ EXPORT int clearhead_set_linear(Model *m, int layer, int which, const void *weig
     l->out = out;
     l->in = in;
     if (copy(&l->bias, bias, out)) return NO_MEMORY;
-    if (m->sizes.int8) return pack_int8(m->kernels, l, weight, 0);
-    if (half ? pack_half(l, weight) : pack_float(l, weight)) return NO_MEMORY;
-    if (which != PROJECTION || !m->kernels->fast_int8) return OK;
-    if (m->kernels->linear_int16 && in <= MOST_INPUTS_16 && pack_sum(m, weight, half)) return NO_MEMORY;
-    return pack_screen(m, weight, half);
+    if (m->sizes.int8 ? pack_int8(m->kernels, l, weight, 0) : half ? pack_half(l, weight) : pack_float(l, weight))
+        return NO_MEMORY;
+    return which == PROJECTION ? pack_approximations(m, weight, half) : OK;
 }
 
 /* layer -1 and -2: the final norms of encoder and decoder. alpha and bias (padded d_model,) */
@@ -261,7 +301,7 @@ EXPORT int clearhead_product(Model *m, int layer, int which, const float *x, int
 
 static void linear_free(Linear *l) {
     aligned_free(l->bias), aligned_free(l->weight), aligned_free(l->half), aligned_free(l->weight8);
-    aligned_free(l->weight16), aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
+    aligned_free(l->weight4), aligned_free(l->error), aligned_free(l->weight16), aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
 }
 
 static void norm_free(Norm *n) { aligned_free(n->alpha), aligned_free(n->bias); }
@@ -272,8 +312,8 @@ EXPORT void clearhead_model_free(Model *m) {
         for (int which = QKV; which <= LINEAR_2; which++) linear_free(linear_of(m, n, which));
         for (int i = 0; i < 3; i++) norm_free(&m->layers[n].norms[i]);
     }
-    m->screen.bias = m->sum.bias = NULL; /* the projection's */
-    linear_free(&m->projection), linear_free(&m->screen), linear_free(&m->sum);
+    m->screen.bias = m->sum.bias = m->screen4.scale = m->screen4.largest = NULL; /* another's */
+    linear_free(&m->projection), linear_free(&m->screen), linear_free(&m->screen4), linear_free(&m->sum);
     aligned_free(m->rows);
     for (int i = 0; i < 2; i++) norm_free(&m->norms[i]);
     free(m->layers);
@@ -291,7 +331,7 @@ int work_new(const Model *m, Work *w) {
     w->y = aligned(rows * larger_size(m->d_model, m->width) * sizeof(float));
     w->wide = aligned(wide * sizeof(float));
     w->logits = aligned(some * BLOCK * sizeof(float));
-    w->bounds = aligned(some * (m->screen.out / BLOCK) * sizeof(float));
+    w->bounds = aligned(some * (m->projection.out / BLOCK) * sizeof(float));
     w->weights = aligned((int64_t)m->sizes.h * longest * sizeof(float));
     w->scale = aligned(some * sizeof(float));
     w->x8 = aligned(some * widest);
