@@ -2,6 +2,7 @@ import json
 import logging
 import pickle
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from clearhead.models import Transformer
 from clearhead.native.choice import EngineName
 from clearhead.text import Tokenizer
 from clearhead.translation import Translator
+from clearhead.translation.loading import find_model
 from tests.decoding.tiny import make_model, true_score
 from tests.translation.tiny import SRC_SEQ_LEN, parts, save, translator
 
@@ -209,6 +211,14 @@ class TestFromPretrained:
         monkeypatch.setattr(loading, "SHIPPED", tmp_path / "en_fr")
         with pytest.raises(UserError, match="carries no translator; give --model DIR"):
             Translator.from_pretrained()
+
+    def test_shipped_names_the_translator_in_the_package_unless_there_is_such_a_directory(
+        self, model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert find_model("shipped") == find_model(Path("shipped")) == find_model(None)
+        shutil.copytree(model_directory, tmp_path / "shipped")
+        assert find_model("shipped") == Path("shipped")
 
     @pytest.mark.parametrize(
         ("device", "message"), [("tpu", "'tpu' is unknown"), ("mps", "not available")]

@@ -64,12 +64,12 @@ Model = Annotated[
     str | None,
     typer.Option(
         help="Directory of a model or a training run, or a name on the hub.",
-        show_default="the shipped one",
+        show_default="shipped",
     ),
 ]
 ModelDirectory = Annotated[
     Path | None,
-    typer.Option(help="Directory of a model or a training run.", show_default="the shipped one"),
+    typer.Option(help="Directory of a model or a training run.", show_default="shipped"),
 ]
 Ensemble = Annotated[
     list[str] | None,

@@ -39,10 +39,14 @@ _LENGTH = 8  # bytes that hold the length of the header
 SHIPPED = Path(__file__).parents[1] / "shipped" / "en_fr"  # the translator in the package
 
 
+def means_shipped(name: str | Path) -> bool:
+    """Whether the translator in the package is meant: `shipped`, unless such a path exists."""
+    return str(name) == "shipped" and not Path(name).exists()
+
+
 def named_directory(name: str) -> Path:
-    """The directory of a model or run; `shipped` is the package's, unless such a path exists."""
-    shipped = name == "shipped" and not Path(name).exists()
-    return SHIPPED if shipped else best_of_run(Path(name))
+    """The directory of a model or run, or `shipped`."""
+    return SHIPPED if means_shipped(name) else best_of_run(Path(name))
 
 
 def best_of_run(directory: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clearhead.decoding.engine import Engine
 from clearhead.errors import UserError, shell_command
 from clearhead.files import verify_checksum
-from clearhead.models.weight_files import SHIPPED, best_of_run, refuse_pickles
+from clearhead.models.weight_files import SHIPPED, best_of_run, means_shipped, refuse_pickles
 from clearhead.native.choice import Request, log_native, log_readable
 from clearhead.text import BothLanguages, MarianLanguages, Tokenizer
 from clearhead.text.model_files import OTHERS, read_json
@@ -35,13 +35,14 @@ DEFAULT_THRESHOLD = -0.5  # nats per token: the geometric mean of their probabil
 def find_model(path: str | Path | None) -> Path:
     """The model directory that `path` means; of a run directory, the best checkpoint.
 
-    Text like owner/name, where there is no directory owner, is a name on the hub.
+    None and `shipped` are the translator in the package. Text like owner/name, where there is
+    no directory owner, is a name on the hub.
 
     Raises:
         UserError: there is no such directory, or it holds no model.
     """
-    directory = SHIPPED if path is None else Path(path)
-    if path is None and not (directory / "config.json").is_file():
+    directory = SHIPPED if path is None or means_shipped(path) else Path(path)
+    if directory == SHIPPED and not (directory / "config.json").is_file():
         raise UserError(
             "this installation carries no translator; give --model DIR (in Python a path), "
             "or train one: clearhead train first_light"
