@@ -52,6 +52,13 @@ def test_a_layer_is_the_average_of_its_heads_where_they_predict() -> None:
             torch.testing.assert_close(rows, average, atol=1e-5, rtol=0)
 
 
+def test_an_attention_block_without_weights_is_named() -> None:
+    model = make_model()
+    model.decoder.layers[1].cross_attention_block = torch.nn.Identity()
+    with pytest.raises(UserError, match="Identity keeps no attention weights"):
+        cross_attention(model, SOURCES, TARGETS, 1)
+
+
 def test_a_target_that_fills_all_positions_has_its_looks_too() -> None:
     most = MODEL.config.tgt_seq_len
     target = [3 + i % 20 for i in range(most)]

@@ -83,6 +83,15 @@ def test_a_shared_matrix_is_stored_once_and_shared_again(tmp_path: Path) -> None
     assert loaded.tgt_embed.embedding.weight is loaded.src_embed.embedding.weight
 
 
+def test_matrices_that_share_only_their_memory_are_stored_each(tmp_path: Path) -> None:
+    model = small(tie=False)
+    model.projection_layer.proj.weight.data = model.tgt_embed.embedding.weight.data
+    model.save_pretrained(tmp_path)
+    loaded = Transformer.from_pretrained(tmp_path)
+    assert torch.equal(loaded.projection_layer.proj.weight, model.tgt_embed.embedding.weight)
+    assert torch.equal(log_probabilities(loaded), log_probabilities(model))
+
+
 def test_the_files_are_the_hugging_face_layout(tmp_path: Path) -> None:
     small().save_pretrained(tmp_path / "new" / "directory")
     assert sorted(contents(tmp_path / "new" / "directory")) == ["config.json", "model.safetensors"]

@@ -11,6 +11,7 @@ from torch import Tensor
 from clearhead.blocks import MultiHeadAttentionBlock, look_ahead_mask, padding_mask
 from clearhead.decoding.engine import check_layer
 from clearhead.decoding.readable import batches_by_tokens, in_eval_mode, padded
+from clearhead.errors import UserError
 from clearhead.models import Transformer
 
 # The weights lie in the blocks of the model, which several threads may share.
@@ -31,7 +32,7 @@ def cross_attention(
     Shape: -> for each pair (target tokens, source tokens); each row sums to 1.
 
     Raises:
-        UserError: there is no such layer.
+        UserError: there is no such layer, or it has another attention block.
     """
     found: list[Tensor] = [torch.empty(0)] * len(sources)
     inputs = [target[:-1] for target in targets]  # no token is predicted after the last
@@ -56,7 +57,7 @@ def cross_attention_heads(
     Shape: weights (layers, h, target tokens + 1, source tokens); each row sums to 1.
 
     Raises:
-        UserError: there is no such layer.
+        UserError: there is no such layer, or it has another attention block.
     """
     blocks = _cross_attention_blocks(model, layer)
     config, device = model.config, next(model.parameters()).device
@@ -91,8 +92,13 @@ def recording_attention(blocks: Sequence[MultiHeadAttentionBlock]) -> Iterator[N
 
 
 def _cross_attention_blocks(model: Transformer, layer: int | None) -> list[MultiHeadAttentionBlock]:
-    layers = list(cast(Iterable[torch.nn.Module], model.decoder.layers))
+    layers = cast(Iterable[torch.nn.Module], model.decoder.layers)
+    blocks = [layer.cross_attention_block for layer in layers]
     if layer is not None:
-        check_layer(layer, len(layers))
-        layers = [layers[layer]]
-    return [cast(MultiHeadAttentionBlock, layer.cross_attention_block) for layer in layers]
+        check_layer(layer, len(blocks))
+        blocks = [blocks[layer]]
+    for block in blocks:
+        if not isinstance(block, MultiHeadAttentionBlock):
+            kind = type(block).__name__
+            raise UserError(f"{kind} keeps no attention weights; give a MultiHeadAttentionBlock")
+    return cast(list[MultiHeadAttentionBlock], blocks)

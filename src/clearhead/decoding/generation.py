@@ -1,7 +1,6 @@
 """Text generation: prompts as ids in, continuations as ids out."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -184,9 +183,7 @@ def generate(
     own_seeds = one_seed_each(range(len(prompts)) if seeds is None else seeds, len(prompts))
     lengths = [len(prompt) for prompt in prompts]
     found: dict[int, Continuation] = {}
-    with ExitStack() as eval_mode:
-        for one in engine.models:
-            eval_mode.enter_context(in_eval_mode(one))
+    with in_eval_mode(*engine.models):
         for group in batches_by_tokens(lengths, batch_sentences=rows):
             own = [prompts[i] for i in group], options, [own_seeds[i] for i in group]
             found |= zip(group, _continue(engine, *own), strict=True)

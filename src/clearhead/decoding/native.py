@@ -1,6 +1,5 @@
 """The native engine: the same searches as the readable engine, in C and without torch."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -30,7 +29,6 @@ class NativeEngine:
     ) -> None:
         self.config, self.model = config, model
         self.threads = threads_of(threads)
-        self._widening = threading.Lock()
 
     @classmethod
     def from_directory(
@@ -62,8 +60,7 @@ class NativeEngine:
         sentences = options.batch_tokens // (options.beam_size * longest)
         sentences = max(1, min(sentences, options.batch_sentences or SLOTS))
         if min(sentences, len(sources)) * options.beam_size > ONLY_A_ROW:
-            with self._widening:  # many rows are faster with float32 weights, twice the memory
-                self.model.widen()
+            self.model.widen()  # many rows are faster with float32 weights, twice the memory
         same = {field.name for field in fields(SearchOptions)} & vars(options).keys()
         shared = {name: getattr(options, name) for name in same}
         settings = SearchOptions(sentences=sentences, **shared)

@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
@@ -59,9 +59,7 @@ class ReadableEngine:
         found: dict[int, list[Hypothesis]] = {}
         lengths = [len(source) for source in sources]
         budget = options.batch_tokens // options.beam_size
-        with torch.inference_mode(), ExitStack() as eval_mode:
-            for model in self.models:
-                eval_mode.enter_context(in_eval_mode(model))
+        with torch.inference_mode(), in_eval_mode(*self.models):
             for batch in batches_by_tokens(lengths, budget, options.batch_sentences):
                 hypotheses = self._decode_batch([sources[i] for i in batch], options)
                 found |= zip(batch, hypotheses, strict=True)
@@ -89,14 +87,15 @@ def decode(
 
 
 @contextmanager
-def in_eval_mode(model: nn.Module) -> Iterator[None]:
+def in_eval_mode(*models: nn.Module) -> Iterator[None]:
     """Without dropout; afterwards each module is in the mode in which it was.
 
     The mode belongs to the model: train it in no other thread meanwhile.
     """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+    modes = [(module, module.training) for model in models for module in model.modules()]
     try:
+        for model in models:
+            model.eval()
         yield
     finally:
         for module, was_training in modes:

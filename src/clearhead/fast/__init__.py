@@ -1,7 +1,4 @@
-"""Faster attention, normalization, dropout, loss and optimizers for training.
-
-Each is tested against its formula.
-"""
+"""Faster leaf operations and optimizers for training, each tested against its formula."""
 
 from clearhead.fast.accelerate import accelerate, fused_normalize, kernel_attention
 from clearhead.fast.dropout import CheapDropout

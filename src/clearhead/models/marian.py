@@ -78,7 +78,7 @@ class Marian(Transformer):
         """Refused: its files have another layout."""
         raise UserError(_ELSEWHERE.format("from_pretrained"))
 
-    def save_pretrained(self, directory: str | Path) -> NoReturn:  # type: ignore[override]
+    def save_pretrained(self, directory: str | Path, dtype: object = None) -> NoReturn:
         """Refused: its files have another layout."""
         raise UserError(_ELSEWHERE.format("save_pretrained"))
 

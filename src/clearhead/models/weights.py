@@ -1,5 +1,6 @@
 """Weights to and from `model.safetensors`; a pickle is never opened."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -114,11 +115,16 @@ def storable(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """A safetensors file with its checksum, written whole or not at all."""
+    """A safetensors file with its checksum, written whole or not at all.
+
+    Tensors that share their memory (`a.data = b.data`) are stored each.
+    """
+    uses = Counter(t.data_ptr() for t in tensors.values())
+    own = {name: t.clone() if uses[t.data_ptr()] > 1 else t for name, t in tensors.items()}
 
     def write(temporary: Path) -> None:
         try:
-            save_file(tensors, temporary, metadata=metadata | weight_files.UNSET_CHECKSUM)
+            save_file(own, temporary, metadata=metadata | weight_files.UNSET_CHECKSUM)
         except safetensors.SafetensorError as error:  # its name for a full disk
             raise OSError(str(error)) from error
         weight_files.seal_checksum(temporary)

@@ -1,6 +1,7 @@
 """A model's weights in the layout of the library."""
 
 import ctypes
+import threading
 from collections.abc import Mapping
 from itertools import count, takewhile
 from typing import NoReturn
@@ -38,7 +39,7 @@ class NativeModel:
         kernels: str = "",
     ) -> None:
         self.sizes, self.int8, self.library = sizes, int8, library()
-        self.is_wide = False
+        self.is_wide, self._widening = False, threading.Lock()
         self.handle = self._new_handle(kernels)
         padded, weights = sizes.padded, Weights(sizes, tensors, keep_half=not int8)
         self.width, self.d_model, self.vocabulary = padded.width, padded.d_model, padded.vocabulary
@@ -70,10 +71,11 @@ class NativeModel:
         return int(made)
 
     def widen(self) -> None:
-        """Add float32 weights beside float16 ones; one thread at a time."""
-        if not self.int8 and not self.is_wide:
-            self.library.clearhead_widen(self.handle)
-            self.is_wide = True
+        """Add float32 weights beside float16 ones, once."""
+        with self._widening:
+            if not self.int8 and not self.is_wide:
+                self.library.clearhead_widen(self.handle)
+                self.is_wide = True
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):

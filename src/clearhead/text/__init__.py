@@ -12,14 +12,9 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.text.tokenizer import Tokenizer
 
 __all__ = [
-    "BothLanguages",
-    "BpeDropout",
-    "MarianLanguages",
-    "PretrainedTokenizer",
-    "Tokenizer",
-    "load_tokenizer",
-    "unify_french_spaces",
-]
+    "BothLanguages", "BpeDropout", "MarianLanguages", "PretrainedTokenizer", "Tokenizer",
+    "load_tokenizer", "unify_french_spaces",
+]  # fmt: skip
 
 __getattr__ = attributes_of(
     __name__,

@@ -13,13 +13,8 @@ if TYPE_CHECKING:  # for editors and type checkers, which run nothing
     from clearhead.translation.translator import Translator
 
 __all__ = [
-    "DecodingOptions",
-    "Translation",
-    "TranslationPipeline",
-    "Translator",
-    "join_lines",
-    "pipeline",
-]
+    "DecodingOptions", "Translation", "TranslationPipeline", "Translator", "join_lines", "pipeline",
+]  # fmt: skip
 
 __getattr__ = attributes_of(
     __name__,
