@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from clearhead.data.grammar import generate
 
@@ -64,6 +66,12 @@ def test_en_fr_goes_from_three_files_to_a_model_for_the_package(tmp_path: Path) 
     names = {path.name for path in shipped.iterdir()}
     files = {"README.md", "config.json", "model.safetensors", "tokenizer.json"}
     assert names == files | {"checksums.json"}
+    first, second, mean = (
+        load_file(folder / "model.safetensors")["src_embed.embedding.weight"].float()
+        for folder in (tmp_path / "run" / "best", tmp_path / "run-2" / "best", shipped)
+    )
+    torch.testing.assert_close(mean, first.lerp(second, 0.7), atol=1e-3, rtol=1e-3)
+    assert not torch.equal(first, second)
     weights = (shipped / "model.safetensors").read_bytes()
     run_recipe("en_fr.sh", [str(tmp_path), "--set", pairs], **places)  # resumes, and is complete
     assert (shipped / "model.safetensors").read_bytes() == weights
