@@ -51,15 +51,19 @@ fi
 #    time. The corpus is encoded three times; each time, different pairs get synthetic
 #    names and numbers, which teach copying, or another form (lower case, list items, no
 #    full stop).
-if [ -e "$run/last" ] || [ -e "$run/data/meta.json" ]; then
-  clearhead train --resume --run-dir "$run"
-else
-  clearhead train en_fr --run-dir "$run" \
-    --set data.train="$run-pairs.tsv + grammar:wide:train:40000" \
-    --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
-    --set data.synthetic_names=0.3 --set data.input_forms=0.18 --set vocabulary.copies=3 \
-    --set model.dropout=0.05 --set run.steps=10000 "$@"
-fi
+both=(
+  --set data.train="$run-pairs.tsv + grammar:wide:train:40000"
+  --set data.dev="$data/dev.tsv" --set data.attribution="$attribution"
+  --set data.synthetic_names=0.3 --set data.input_forms=0.18 --set model.dropout=0.05
+)
+train() { # RUN_DIR OPTIONS: start a run, or continue it
+  if [ -e "$1/last" ] || [ -e "$1/data/meta.json" ]; then
+    clearhead train --resume --run-dir "$1"
+  else
+    clearhead train en_fr --run-dir "$1" "${both[@]}" "${@:2}"
+  fi
+}
+train "$run" --set vocabulary.copies=3 --set run.steps=10000 "$@"
 
 # 3. A second round of 2,500 steps begins with these weights: the rate rises again, other pairs get
 #    synthetic names and other forms. Its options are those of the first round, but the sizes
@@ -68,19 +72,15 @@ others=()
 while [ $# -gt 0 ]; do
   case "$1 ${2:-}" in
     "--set model."* | "--set vocabulary."*) shift 2 ;;
-    *) others+=("$1") && shift ;;
+    *)
+      others+=("$1")
+      shift
+      ;;
   esac
 done
-if [ -e "$run-2/last" ] || [ -e "$run-2/data/meta.json" ]; then
-  clearhead train --resume --run-dir "$run-2"
-else
-  clearhead train en_fr --run-dir "$run-2" --set model.path="$run/best" \
-    --set data.train="$run-pairs.tsv + grammar:wide:train:40000" \
-    --set data.dev="$data/dev.tsv" --set data.attribution="$attribution" \
-    --set data.synthetic_names=0.3 --set data.input_forms=0.18 --set model.dropout=0.05 \
-    --set run.steps=2500 --set run.seed=2 --set optimizer.peak_lr=1.5e-3 \
-    --set optimizer.warmup=100 ${others[@]+"${others[@]}"} # bash 3 and set -u
-fi
+train "$run-2" --set model.path="$run/best" --set run.steps=2500 --set run.seed=2 \
+  --set optimizer.peak_lr=1.5e-3 --set optimizer.warmup=100 \
+  ${others[@]+"${others[@]}"} # an empty array is unset in bash 3
 
 # 4. The mean of both models is better than each. Store its weights in 16 bits for the package, which
 #    halves their size.

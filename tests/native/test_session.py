@@ -119,9 +119,7 @@ def test_kept_rows_give_their_own_logits(kind: str) -> None:
 def writable(model: NativeModel, logits: Floats) -> Floats:
     """The logits, -inf for the tokens that no text holds."""
     sizes = model.sizes
-    never = {sizes.pad_id, sizes.bos_id} - (
-        {sizes.eos_id} if sizes.bos_id == sizes.eos_id else set()
-    )
+    never = {sizes.pad_id} | ({sizes.bos_id} - {sizes.eos_id})
     allowed = logits.copy()
     allowed[:, sorted(never)] = -np.inf
     return allowed

@@ -64,6 +64,11 @@ typedef struct {
     const int32_t *token, *position, *slot, *beam; /* (count,) */
 } DecoderRows;
 
+/* Padding and BOS are never written; the token that GPT-2 has for BOS and EOS is. */
+static inline int is_never_written(const Sizes *s, int32_t token) {
+    return token == s->pad_id || (token == s->bos_id && token != s->eos_id);
+}
+
 enum { OK = 0, NO_MEMORY = 1, BAD_SIZE = 2, BAD_ID = 3, NOT_FINITE = 4 };
 enum { FEW_ROWS = 12 };      /* for which float16 weights are faster than float32 */
 enum { FEW_ROWS_4 = 2 };     /* for which int4 weights are faster than int8 */

@@ -273,11 +273,12 @@ int decode(const Model *m, Work *w, const DecoderRows *rows) {
     return OK;
 }
 
-/* Padding and BOS are never written; the token that GPT-2 has for BOS and EOS is. */
+/* The tokens of this block that are never written lose their logits. */
 static void forbid(const Sizes *s, int block, float *logits) {
-    const int32_t never[] = {s->pad_id, s->bos_id == s->eos_id ? -1 : s->bos_id};
+    const int32_t special[] = {s->pad_id, s->bos_id};
     for (int i = 0; i < 2; i++)
-        if (never[i] >= 0 && never[i] / BLOCK == block) logits[never[i] % BLOCK] = -INFINITY;
+        if (special[i] >= 0 && special[i] / BLOCK == block && is_never_written(s, special[i]))
+            logits[special[i] % BLOCK] = -INFINITY;
 }
 
 /* ProjectionLayer: logits x W + b in blocks of 64 tokens, which are looked at while they are in the

@@ -185,7 +185,7 @@ static int repeats(const int32_t *ids, int age, int n, int32_t token) {
 static int allowed(const Search *s, const int32_t *ids, int age, int32_t token) {
     const Sizes *sizes = &s->m->sizes;
     if (token == sizes->eos_id && age < s->o->min_length) return 0;
-    if (token == sizes->pad_id || (token == sizes->bos_id && token != sizes->eos_id)) return 0;
+    if (is_never_written(sizes, token)) return 0;
     return !s->o->no_repeat_ngram || !repeats(ids, age, s->o->no_repeat_ngram, token);
 }
 

@@ -99,7 +99,8 @@ EXPORT int clearhead_session_logits(Session *s, int rows, float *logits) {
     return OK;
 }
 
-/* The likeliest token of each row (without `forced` neither padding nor BOS), and the log-probability of the token `forced` if that is given. */
+/* The likeliest token of each row (without `forced` neither padding nor BOS), and the log-probability of the
+   token `forced` if that is given. */
 EXPORT int clearhead_session_best(Session *s, int rows, int32_t *token, const int32_t *forced, float *score) {
     if (rows < 1 || rows > s->rows || !s->m->projection.out) return BAD_SIZE;
     for (int i = 0; forced && i < rows; i++)

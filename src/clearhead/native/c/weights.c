@@ -301,7 +301,8 @@ EXPORT int clearhead_product(Model *m, int layer, int which, const float *x, int
 
 static void linear_free(Linear *l) {
     aligned_free(l->bias), aligned_free(l->weight), aligned_free(l->half), aligned_free(l->weight8);
-    aligned_free(l->weight4), aligned_free(l->error), aligned_free(l->weight16), aligned_free(l->scale), aligned_free(l->shift), aligned_free(l->largest);
+    aligned_free(l->weight4), aligned_free(l->weight16), aligned_free(l->error), aligned_free(l->scale);
+    aligned_free(l->shift), aligned_free(l->largest);
 }
 
 static void norm_free(Norm *n) { aligned_free(n->alpha), aligned_free(n->bias); }
