@@ -14,7 +14,7 @@ from corpus.typography import typography
 
 FOLDER = Path(__file__).parents[2] / "corpus" / "en_fr"
 FORMS = FOLDER / "forms"  # as people type and paste: its English keeps its own punctuation
-DOCUMENTATION = FOLDER.parents[1] / "benchmarks" / "documentation_held_out.tsv"
+SET_ASIDE = sorted((FOLDER.parents[1] / "benchmarks").glob("*_held_out.tsv"))
 COPY = re.compile(r"`[^`]*`|\S*[/\\@_#=]\S*|\w[\w-]*(?:[.:?&!]\w+)+|[:;]-?[()DP]")
 END = re.compile(r"[.!?…:](?=[\")»\s]*$)")
 
@@ -55,7 +55,7 @@ def read(folder: Path) -> Iterator[Pair]:
 PAIRS = list(read(FOLDER))
 PASTED = list(read(FORMS))
 HELD_OUT = [(sentence.source, sentence.references) for sentence in read_sentences(DATA)]
-for line in DOCUMENTATION.read_text(encoding="utf-8").splitlines():
+for line in "".join(path.read_text(encoding="utf-8") for path in SET_ASIDE).splitlines():
     HELD_OUT.append((line.split("\t")[0], line.split("\t")[1:]))
 
 
