@@ -14,7 +14,7 @@ from corpus.typography import typography
 
 FOLDER = Path(__file__).parents[2] / "corpus" / "en_fr"
 FORMS = FOLDER / "forms"  # as people type and paste: its English keeps its own punctuation
-SET_ASIDE = sorted((FOLDER.parents[1] / "benchmarks").glob("*_held_out.tsv"))
+SET_ASIDE = [DATA.with_name(f"{kind}_held_out.tsv") for kind in ("documentation", "prose")]
 COPY = re.compile(r"`[^`]*`|\S*[/\\@_#=]\S*|\w[\w-]*(?:[.:?&!]\w+)+|[:;]-?[()DP]")
 END = re.compile(r"[.!?…:](?=[\")»\s]*$)")
 
@@ -42,21 +42,25 @@ def read(folder: Path) -> Iterator[Pair]:
     for path in sorted(folder.glob("*.tsv")):
         if path.stem not in themes():
             raise UserError(f"{path}: unknown theme; add it to the table in README.md")
-        lines = path.read_text(encoding="utf-8").splitlines()
-        if not lines:
-            raise UserError(f"{path}: empty file; write one pair a line, or delete the file")
-        for number, line in enumerate(lines, 1):
-            sides = line.split("\t")
-            if len(sides) != 2 or not all(side.strip() for side in sides):
-                raise UserError(f"{path}, line {number}: expected English, a tab, and French")
-            yield Pair(*sides, f"{path.name}:{number}")
+        yield from read_file(path)
+
+
+def read_file(path: Path) -> Iterator[Pair]:
+    """Read one file of pairs; errors as of `read`."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if not lines:
+        raise UserError(f"{path}: empty file; write one pair a line, or delete the file")
+    for number, line in enumerate(lines, 1):
+        sides = line.split("\t")
+        if len(sides) != 2 or not all(side.strip() for side in sides):
+            raise UserError(f"{path}, line {number}: expected English, a tab, and French")
+        yield Pair(*sides, f"{path.name}:{number}")
 
 
 PAIRS = list(read(FOLDER))
 PASTED = list(read(FORMS))
 HELD_OUT = [(sentence.source, sentence.references) for sentence in read_sentences(DATA)]
-for line in "".join(path.read_text(encoding="utf-8") for path in SET_ASIDE).splitlines():
-    HELD_OUT.append((line.split("\t")[0], line.split("\t")[1:]))
+HELD_OUT += [(pair.english, [pair.french]) for path in SET_ASIDE for pair in read_file(path)]
 
 
 def words(text: str) -> list[str]:
